@@ -1,0 +1,1 @@
+"""Find the right section of a knowledge base in the language of the reader."""

@@ -1,0 +1,52 @@
+"""What can go wrong, as exceptions a caller can catch.
+
+KBError
+├── ArgumentError          a value the caller gave is not valid (exit 2)
+├── NotFound               the section asked for is not there (exit 1)
+└── BaseUnusable           the base, its index or its engine can't be used (exit 3)
+    ├── ConfigError        kb.toml is broken or names something unknown
+    ├── IndexDamaged       an index file is not what the catalog says it is
+    └── IndexBusy          another process is writing
+"""
+
+from __future__ import annotations
+
+
+class KBError(Exception):
+    """Base of everything kb raises on purpose; its text is one line that says what to do."""
+
+    exit_code = 3
+
+
+class ArgumentError(KBError):
+    """A value the caller gave is not valid; nothing was read or written."""
+
+    exit_code = 2
+
+
+class NotFound(KBError):
+    """No section has the id asked for; `suggestions` holds the nearest ids."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, suggestions: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.suggestions = suggestions
+
+
+class BaseUnusable(KBError):
+    """The base, its index or its engine can't be used."""
+
+
+class ConfigError(BaseUnusable):
+    """kb.toml can't be parsed, or holds a key or value that is not known."""
+
+    exit_code = 2
+
+
+class IndexDamaged(BaseUnusable):
+    """An index file is missing, truncated, or of another version than the catalog says."""
+
+
+class IndexBusy(BaseUnusable):
+    """Another process holds the write lock and kept it longer than the wait allowed."""
