@@ -1,0 +1,246 @@
+"""The front matter of a file: YAML between a first line `---` and the next `---` or `...`.
+
+What can't be read as YAML is read line by line as `key: value`, literally, with one warning. What is no mapping is
+no front matter: it stays in the text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_LONGEST = 64 * 1024
+_LONGEST_ID = 512
+_DEEPEST = 20
+_MOST_VALUES = 10_000
+_CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_PAIR = re.compile(r"([^\s#:\[\]{},\"'-][^:\n]*?)[ \t]*:(?:[ \t]+(.*))?")
+_CONTINUED = re.compile(r"\s|#|- |-$|[\]}]")
+_NESTED = re.compile(r"(?:[-?:][ \t]+){20}|(?:[\[{]\s*){20}")
+_LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{2,8})*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class _Refused(Exception):
+    """The front matter is too large or too deep to be worth reading; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What stands before the text: `values` as plain JSON-able data, and the fields that the product reads.
+
+    `body_line` is the 1-based line where the text begins. The fields are the same values, checked: text is text as it
+    was written (`id: 1.10` stays `1.10`), and what is not valid is `None` with a warning.
+    """
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    body_line: int = 1
+    warnings: tuple[str, ...] = ()
+    id: str | None = None
+    title: str | None = None
+    type: str | None = None
+    status: str | None = None
+    language: str | None = None
+    parent: str | None = None
+    aliases: tuple[str, ...] = ()
+    sort_order: float | None = None
+
+
+def split(source: str, text: str) -> FrontMatter:
+    """Read the front matter that opens `text`; a file without any gives an empty one whose body begins at line 1."""
+    opening = text[:64].partition("\n")[0] if text.startswith("---") else ""
+    if opening.rstrip(" \t") != "---":
+        return FrontMatter()
+    start = len(opening) + 1
+    close = _CLOSE.search(text, start)
+    if close is None:
+        return FrontMatter(warnings=(f"{source}:1: the opening --- is never closed, read as text",))
+    inner = text[start : close.start()]
+    body_line = 2 + inner.count("\n") + 1
+    if len(inner) > _LONGEST:
+        if not _looks_like_pairs(inner):
+            return FrontMatter(warnings=(f"{source}:1: what follows --- is not front matter, read as text",))
+        return FrontMatter({}, body_line, (f"{source}:1: front matter over 64 KiB, ignored",))
+    try:
+        values, raw = _yaml(inner)
+    except _Refused as refused:
+        return FrontMatter({}, body_line, (f"{source}:1: front matter {refused}, ignored",))
+    except _BadYaml as bad:
+        if not _looks_like_pairs(inner):
+            return FrontMatter(warnings=(f"{source}:1: what follows --- is not front matter, read as text",))
+        raw = _literal(inner)
+        warning = f"{source}:{bad.line + 1}: front matter is not valid YAML ({bad.problem}), read line by line"
+        return _checked(source, inner, dict(raw), raw, body_line, [warning])
+    if values is None:
+        return FrontMatter(warnings=(f"{source}:1: what follows --- is not front matter, read as text",))
+    return _checked(source, inner, values, raw, body_line, [])
+
+
+def language_tag(text: str) -> str | None:
+    """The lower-case primary tag of a language code (`de-AT` gives `de`), or None where it is none."""
+    match = _LANGUAGE.fullmatch(text.strip())
+    return match.group(1).lower() if match else None
+
+
+class _BadYaml(Exception):
+    def __init__(self, problem: str, line: int) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.line = line
+
+
+def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str]]:
+    """The mapping and, for its plain values, the text as written; `None` where the YAML is no mapping."""
+    import yaml  # type: ignore[import-untyped]
+
+    # The C parser recurses without a limit of its own; the Python one raises.
+    deep = _NESTED.search(inner) or inner.count("[") + inner.count("{") > 500
+    loader_class = yaml.SafeLoader if deep else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = None
+    try:
+        loader = loader_class(inner)
+        node = loader.get_single_node()
+        if node is None:
+            return {}, {}
+        if not isinstance(node, yaml.MappingNode):
+            return None, {}
+        raw = {
+            str(key.value): value.value
+            for key, value in node.value
+            if isinstance(value, yaml.ScalarNode) and value.tag != "tag:yaml.org,2002:null"
+        }
+        data = loader.construct_document(node)
+    except RecursionError:
+        raise _Refused("is nested too deeply") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise _BadYaml(error.problem or "error", mark.line + 1 if mark else 1) from None
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError, AttributeError) as error:
+        raise _BadYaml(str(error).split("\n", 1)[0] or type(error).__name__, 1) from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+    plain = _Plain()
+    return {plain.text(key): plain.value(value, 1) for key, value in data.items()}, raw
+
+
+class _Plain:
+    """Turns what YAML made into JSON-able data; refuses what aliases or nesting blow up."""
+
+    def __init__(self) -> None:
+        self._values = 0
+
+    def value(self, value: object, depth: int) -> object:
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise _Refused("holds too many values")
+        if depth > _DEEPEST:
+            raise _Refused("is nested too deeply")
+        if value is None or isinstance(value, (bool, int)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        if isinstance(value, dict):
+            return {self.text(key): self.value(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, (list, tuple, set)):
+            return [self.value(item, depth + 1) for item in value]
+        return self.text(value)
+
+    def text(self, value: object) -> str:
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        isoformat = getattr(value, "isoformat", None)
+        text = str(isoformat() if isoformat else value)
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _looks_like_pairs(inner: str) -> bool:
+    lines = [line for line in inner.split("\n") if line.strip()]
+    pairs = [_PAIR.fullmatch(line) is not None for line in lines]
+    opens = next((pair for pair, line in zip(pairs, lines, strict=True) if not line.startswith("#")), False)
+    return opens and all(pair or _CONTINUED.match(line) for pair, line in zip(pairs, lines, strict=True))
+
+
+def _literal(inner: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for line in inner.split("\n"):
+        pair = _PAIR.fullmatch(line)
+        if pair and pair.group(2):
+            text = pair.group(2).strip()
+            if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+                text = text[1:-1]
+            values[pair.group(1)] = text
+    return values
+
+
+def _checked(
+    source: str, inner: str, values: dict[str, object], raw: dict[str, str], body_line: int, warnings: list[str]
+) -> FrontMatter:
+    def warn(key: str, problem: str) -> None:
+        place = re.search(rf"^{key}[ \t]*:", inner, re.MULTILINE)
+        line = 2 + inner.count("\n", 0, place.start()) if place else 1
+        warnings.append(f"{source}:{line}: {problem}")
+
+    def text(key: str) -> str | None:
+        if values.get(key) is None:
+            return None
+        if key not in raw:
+            warn(key, f"{key} is not text, ignored")
+            return None
+        plain = " ".join(_CONTROL.sub(" ", raw[key].encode("utf-8", "replace").decode("utf-8")).split())
+        return plain or None
+
+    identifier = None
+    if values.get("id") is not None:
+        written = raw.get("id", "").strip()
+        if not written or _CONTROL.search(written) or len(written) > _LONGEST_ID or text("id") is None:
+            if "id" in raw:
+                warn("id", "id is empty, too long or holds control characters, ignored")
+        else:
+            identifier = written.encode("utf-8", "replace").decode("utf-8")
+
+    language = None
+    for key in ("lang", "language"):
+        written_language = text(key)
+        if written_language and language is None:
+            language = language_tag(written_language)
+            if language is None:
+                warn(key, f"{key} {written_language[:40]} is no language code (like de or de-AT), ignored")
+
+    order = None
+    written_order = text("sort_order")
+    if written_order is not None:
+        try:
+            order = float(written_order)
+        except ValueError:
+            order = math.nan
+        if not math.isfinite(order):
+            order = None
+            warn("sort_order", f"sort_order {written_order[:40]} is not a number, ignored")
+
+    for key in ("id", "title", "type", "status"):
+        if key in values and key in raw:
+            values[key] = text(key)
+    return FrontMatter(
+        values=values,
+        body_line=body_line,
+        id=identifier,
+        title=text("title"),
+        type=text("type"),
+        status=text("status"),
+        language=language,
+        parent=text("parent"),
+        aliases=_aliases(values.get("aliases")),
+        sort_order=order,
+        warnings=tuple(warnings),
+    )
+
+
+def _aliases(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    several = value if isinstance(value, list) else str(value).split(",")
+    texts = (" ".join(_CONTROL.sub(" ", str(item)).split()) for item in several if item is not None)
+    return tuple(dict.fromkeys(text for text in texts if text))

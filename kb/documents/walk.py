@@ -1,0 +1,201 @@
+"""The files of a collection as they stand on disk, without opening any.
+
+This runs before every search, so it costs one directory listing a folder and one stat a file, and imports nothing
+that reading needs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.documents.ignore import IGNORE_FILES, Rules, rules_of
+from kb.errors import BaseUnusable
+
+_READ = (".md", ".markdown", ".html", ".htm", ".txt", ".text")
+_FOLDERS = frozenset({"node_modules", "__pycache__"})
+_EDITOR = ("~", ".swp", ".swo", ".tmp")
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """One file: `source` relative to the root (posix, NFC), size in bytes, time of change in ns, `path` on disk."""
+
+    source: str
+    size: int
+    mtime_ns: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """`files` ordered by source; `skipped` counts files of kinds that are not read, by suffix (`"pdf": 3`)."""
+
+    files: tuple[FileStat, ...]
+    skipped: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+def walk(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Walk:
+    """The files below `root`, or `root` itself where it is a file.
+
+    Left out: hidden and editor files, `node_modules`, `__pycache__`, what `.gitignore` and `.kbignore` name, and links
+    that leave the root or lead to what is listed anyway. `include` and `exclude` are patterns in git's syntax over the
+    source. Raises BaseUnusable when the root is not there or can't be listed.
+    """
+    base = os.path.abspath(root)
+    try:
+        status = os.stat(base)
+        if not stat.S_ISDIR(status.st_mode):
+            source = unicodedata.normalize("NFC", os.path.basename(base))
+            return Walk((FileStat(source, status.st_size, status.st_mtime_ns, base),), {}, ())
+        walker = _Walker(base, _wanted(include, exclude))
+        with os.scandir(base):
+            walker.folder("", None, base)
+    except OSError as error:
+        raise BaseUnusable(f"can't read {root}: {error.strerror or error}; name a folder or file with --base") from None
+    walker.links()
+    return walker.result()
+
+
+def _wanted(include: Sequence[str], exclude: Sequence[str]) -> Callable[[str], bool] | None:
+    if not include and not exclude:
+        return None
+    from kb.documents.ignore import patterns
+
+    included, bad_include = patterns([unicodedata.normalize("NFC", pattern) for pattern in include])
+    excluded, bad_exclude = patterns([unicodedata.normalize("NFC", pattern) for pattern in exclude])
+    for pattern in bad_include + bad_exclude:
+        raise BaseUnusable(f"pattern {pattern!r} in include or exclude is not valid")
+
+    def wanted(source: str) -> bool:
+        return (not include or included.match_file(source)) and not (exclude and excluded.match_file(source))
+
+    return wanted
+
+
+class _Walker:
+    def __init__(self, base: str, wanted: Callable[[str], bool] | None) -> None:
+        self._base = base
+        self._real_base = os.path.realpath(base)
+        self._wanted = wanted
+        self._files: dict[str, FileStat] = {}
+        self._skipped: Counter[str] = Counter()
+        self._warnings: list[str] = []
+        self._links: list[tuple[str, str, Rules | None]] = []
+        self._folders: set[str] = set()
+
+    def result(self) -> Walk:
+        files = tuple(sorted(self._files.values(), key=lambda file: file.source))
+        return Walk(files, dict(sorted(self._skipped.items())), tuple(self._warnings))
+
+    def folder(self, prefix: str, rules: Rules | None, path: str) -> None:
+        """List `path` and everything below it; `prefix` is its path relative to the root with a final `/`, or empty."""
+        waiting = [(prefix, rules, path)]
+        while waiting:
+            prefix, rules, path = waiting.pop()
+            self._folders.add(path)
+            try:
+                with os.scandir(path) as listing:
+                    entries = list(listing)
+            except OSError as error:
+                self._warnings.append(f"{_shown(prefix or '.')}: folder can't be read ({error.strerror}), left out")
+                continue
+            ignore_files = sorted(entry.path for entry in entries if entry.name in IGNORE_FILES)
+            if ignore_files:
+                # .gitignore sorts before .kbignore, so the latter has the last word.
+                rules, problems = rules_of(prefix, ignore_files, rules)
+                self._warnings += [f"{_shown(prefix)}{IGNORE_FILES[0]}: {problem}" for problem in problems]
+            for entry in entries:
+                name = entry.name
+                if name[0] == "." or name.endswith(_EDITOR) or (name[0] == "#" and name[-1] == "#"):
+                    continue
+                self._entry(entry, prefix, rules, waiting)
+
+    def _entry(
+        self, entry: os.DirEntry[str], prefix: str, rules: Rules | None, waiting: list[tuple[str, Rules | None, str]]
+    ) -> None:
+        name = entry.name
+        relative = prefix + name
+        try:
+            if entry.is_symlink():
+                self._links.append((relative, entry.path, rules))
+            elif entry.is_dir(follow_symlinks=False):
+                if name not in _FOLDERS and not (rules and rules.ignores(relative, True)):
+                    waiting.append((relative + "/", rules, entry.path))
+            elif entry.is_file(follow_symlinks=False) and self._of_interest(relative, rules):
+                self._add(relative, entry.path, entry.stat(follow_symlinks=False))
+        except OSError as error:
+            self._warnings.append(f"{_shown(relative)}: can't be read ({error.strerror}), left out")
+
+    def _of_interest(self, relative: str, rules: Rules | None) -> bool:
+        if rules and rules.ignores(relative, False):
+            return False
+        if relative.lower().endswith(_READ):
+            return True
+        suffix = os.path.splitext(relative)[1]
+        self._skipped[suffix[1:].lower() if suffix else "no suffix"] += 1
+        return False
+
+    def _add(self, relative: str, path: str, status: os.stat_result) -> None:
+        source = relative
+        if not relative.isascii():
+            try:
+                relative.encode("utf-8")
+            except UnicodeEncodeError:
+                self._warnings.append(f"{_shown(relative)}: file name is not UTF-8, left out")
+                return
+            source = unicodedata.normalize("NFC", relative)
+        if self._wanted is not None and not self._wanted(source):
+            return
+        other = self._files.get(source)
+        if other is not None:
+            if other.path == path:
+                return
+            self._warnings.append(f"{source}: two files whose names differ only in Unicode form, the first is read")
+            if other.path < path:
+                return
+        self._files[source] = FileStat(source, status.st_size, status.st_mtime_ns, path)
+
+    def links(self) -> None:
+        """Take in what symbolic links inside the root add to the rest, once the rest is known."""
+        listed = {file.path for file in self._files.values()}
+        if self._real_base != self._base:
+            listed = {os.path.realpath(path) for path in listed}
+            self._folders = {os.path.realpath(path) for path in self._folders}
+        while self._links:
+            links, self._links = sorted(self._links, key=lambda link: link[0]), []
+            for relative, path, rules in links:
+                self._link(relative, path, rules, listed)
+
+    def _link(self, relative: str, path: str, rules: Rules | None, listed: set[str]) -> None:
+        try:
+            real = os.path.realpath(path, strict=True)
+            status = os.stat(real)
+        except OSError as error:
+            looping = "a loop" if error.errno == errno.ELOOP else "broken"
+            self._warnings.append(f"{_shown(relative)}: symbolic link is {looping}, left out")
+            return
+        if os.path.commonpath([self._real_base, real]) != self._real_base:
+            if stat.S_ISDIR(status.st_mode) or relative.lower().endswith(_READ):
+                self._warnings.append(f"{_shown(relative)}: symbolic link leaves the folder, left out")
+            return
+        if stat.S_ISDIR(status.st_mode):
+            if (os.path.realpath(os.path.dirname(path)) + os.sep).startswith(real.rstrip(os.sep) + os.sep):
+                self._warnings.append(f"{_shown(relative)}: symbolic link loops back, not followed")
+            elif real not in self._folders and not (rules and rules.ignores(relative, True)):
+                self._folders.add(real)
+                self.folder(relative + "/", rules, path)
+        elif stat.S_ISREG(status.st_mode) and real not in listed and self._of_interest(relative, rules):
+            listed.add(real)
+            self._add(relative, path, status)
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
