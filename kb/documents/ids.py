@@ -17,9 +17,7 @@ from pathlib import PurePosixPath
 from kb.documents.slugs import slug
 
 _LONGEST_ID = 200
-_DOTTED = re.compile(
-    r"(?>([^\W\d_][^\W_]*(?:\.[^\W_]+)+)(?::[^\W_]+(?:\.[^\W_]+)*)?)(?=$|[\s:–—-])"
-)
+_DOTTED = re.compile(r"(?>([^\W\d_][^\W_]*(?:\.[^\W_]+)+)(?::[^\W_]+(?:\.[^\W_]+)*)?)(?=$|[\s:–—-])")
 _NUMBER = re.compile(r"(\d+(?:\.\d+)+)\.?(?=$|[\s:–—-])")
 _SEPARATOR = re.compile(r"\s*(?:[:–—]|-{1,3}(?=\s|$)|(?<!\s)-)\s*|\s+")
 _SUFFIX = re.compile(r"\.(?:md|markdown|html?|txt|text)$", re.IGNORECASE)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from kb.documents import text
 from kb.documents.comments import readable, without_comments
 from kb.documents.model import Block, Heading
 
 _LONG_LIST_WORDS = 60
 _PLACEHOLDER = re.compile(r"\s*(?:\{[^{}]+\}|\{\{[^{}]+\}\})\s*")
 _LISTS = ("bullet_list_open", "ordered_list_open")
+_LIST_ENDS = ("bullet_list_close", "ordered_list_close")
+_KINDS = {"fence": "code", "code_block": "code", "table": "table", "blockquote_open": "quote"}
 
 
 def parts(source: str, lines: list[str], first: int) -> tuple[list[Heading | Block], list[str]]:
@@ -21,37 +24,37 @@ def parts(source: str, lines: list[str], first: int) -> tuple[list[Heading | Blo
     from kb.documents.cutting import cut
     from kb.documents.titles import plain_text
 
+    try:
+        tokens = cut("\n".join(lines))
+    except (IndexError, RecursionError, RuntimeError) as error:
+        # The text is worth more than its structure.
+        problem = f"{source}:{first}: Markdown could not be parsed ({type(error).__name__}), read as plain text"
+        return [*text.blocks(lines, first)], [problem]
     found: list[Heading | Block] = []
     warnings: list[str] = []
-    listed: tuple[int, int] | None = None
     items: list[tuple[int, int]] = []
-    for token in cut("\n".join(lines)):
-        kind = token.type
-        if token.map is None or token.level > 1:
-            if listed and token.level == 0:
-                found += _list_blocks(lines, listed, items, first)
-                listed = None
+    whole = (0, 0)
+    for token in tokens:
+        if token.level == 1 and token.type == "list_item_open" and token.map:
+            items.append((token.map[0], token.map[1]))
+        if token.level:
+            continue
+        if token.type in _LIST_ENDS:
+            found += _list_blocks(lines, whole, items, first)
+        if token.map is None:
             continue
         start, end = token.map
-        if token.level == 1:
-            if listed and kind == "list_item_open":
-                items.append((start, end))
-        elif kind == "heading":
+        if token.type == "heading":
             found.append(Heading(int(token.tag[1]), plain_text(token.content), (first + start, first + end - 1)))
-        elif kind == "paragraph":
+        elif token.type == "paragraph":
             found += _paragraph(lines, start, end, first)
-        elif kind in _LISTS:
-            listed, items = (start, end), []
-        elif kind in ("fence", "code_block"):
-            found += _block(lines, start, end, first, "code")
-        elif kind == "table":
-            found += _block(lines, start, end, first, "table")
-        elif kind == "blockquote_open":
-            found += _block(lines, start, end, first, "quote")
-        elif kind == "html_block":
-            blocks, unclosed = _html(lines, start, end, first)
-            found += blocks
-            if unclosed:
+        elif token.type in _LISTS:
+            whole, items = (start, end), []
+        elif token.type in _KINDS:
+            found += _block(lines, start, end, first, _KINDS[token.type])
+        elif token.type == "html_block":
+            found += _html(lines, start, end, first)
+            if _opens_comment(lines[start:end]):
                 warnings.append(f"{source}:{first + start}: comment is never closed, the rest of the file is left out")
     return found, warnings
 
@@ -71,14 +74,14 @@ def _trimmed(lines: list[str], start: int, end: int) -> tuple[int, int]:
 
 def _block(lines: list[str], start: int, end: int, first: int, kind: str) -> list[Block]:
     start, end = _trimmed(lines, start, end)
-    text = "\n".join(lines[start:end])
+    written = "\n".join(lines[start:end])
     if kind != "code":
-        text = without_comments(text)
+        written = without_comments(written)
     if kind == "paragraph":
-        text = text.strip()
-    if not text.strip():
+        written = written.strip()
+    if not written.strip():
         return []
-    return [Block(text, (first + start, first + end - 1), kind)]
+    return [Block(written, (first + start, first + end - 1), kind)]
 
 
 def _paragraph(lines: list[str], start: int, end: int, first: int) -> list[Block]:
@@ -99,12 +102,13 @@ def _list_blocks(lines: list[str], whole: tuple[int, int], items: list[tuple[int
     return [item for start, end in items for item in _block(lines, start, end, first, "list")]
 
 
-def _html(lines: list[str], start: int, end: int, first: int) -> tuple[list[Block], bool]:
+def _html(lines: list[str], start: int, end: int, first: int) -> list[Block]:
     start, end = _trimmed(lines, start, end)
-    raw = "\n".join(lines[start:end])
-    text = without_comments(raw, code_spans=False)
-    unclosed = text.lstrip().startswith("<!--")
-    if unclosed:
-        return [], True
-    text = readable(text)
-    return ([Block(text, (first + start, first + end - 1), "html")] if text else []), False
+    if _opens_comment(lines[start:end]):
+        return []
+    plain = readable(without_comments("\n".join(lines[start:end]), code_spans=False))
+    return [Block(plain, (first + start, first + end - 1), "html")] if plain else []
+
+
+def _opens_comment(lines: list[str]) -> bool:
+    return lines[0].lstrip().startswith("<!--") and "-->" not in "\n".join(lines)

@@ -53,8 +53,15 @@ def build(
         wanted.append(ids.Wanted(identifier, section.text or title, section.parent, section.first))
     names, warnings = ids.assign(source, wanted)
     return tuple(
-        Section(name, title, section.level, (section.first, section.last), section.parent, want.explicit is not None,
-                tuple(section.blocks))
+        Section(
+            name,
+            title,
+            section.level,
+            (section.first, section.last),
+            section.parent,
+            want.explicit is not None,
+            tuple(section.blocks),
+        )
         for name, title, section, want in zip(names, titles, opened, wanted, strict=True)
     ), warnings
 
