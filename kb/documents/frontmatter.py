@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 
 _LONGEST = 64 * 1024
 _LONGEST_ID = 512
+_LONGEST_KEY = 80
+_MOST_KEY_WORDS = 5
 _DEEPEST = 20
 _MOST_VALUES = 10_000
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
@@ -21,6 +23,8 @@ _PAIR = re.compile(r"([^\s#:\[\]{},\"'-][^:\n]*?)[ \t]*:(?:[ \t]+(.*))?")
 _CONTINUED = re.compile(r"\s|#|- |-$|[\]}]")
 _NESTED = re.compile(r"(?:[-?:][ \t]+){20}|(?:[\[{]\s*){20}")
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{2,8})*")
+_SENTENCE = re.compile(r"[.!?,;](?:\s|$)")
+_SURROGATES = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -75,7 +79,7 @@ def split(source: str, text: str) -> FrontMatter:
         warning = f"{source}:{bad.line + 1}: front matter is not valid YAML ({bad.problem}), read line by line"
         front = _checked(source, inner, dict(raw), raw, body_line)
         return replace(front, warnings=(warning, *front.warnings))
-    if values is None:
+    if values is None or not all(_is_name(key) for key in values):
         return _no_front_matter(source)
     return _checked(source, inner, values, raw, body_line)
 
@@ -106,7 +110,7 @@ def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str]]:
     loader_class = yaml.SafeLoader if deep else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader = None
     try:
-        loader = loader_class(inner)
+        loader = loader_class(_SURROGATES.sub(_joined, inner))
         node = loader.get_single_node()
         if node is None:
             return {}, {}
@@ -162,9 +166,19 @@ class _Plain:
         return _whole(text)
 
 
+def _joined(pair: re.Match[str]) -> str:
+    """The character that JSON writes as two escapes and YAML takes for two broken ones."""
+    return bytes.fromhex(pair.group(1) + pair.group(2)).decode("utf-16-be")
+
+
+def _is_name(key: str) -> bool:
+    """Whether a key is a name: a sentence with a colon between two rules is text, and text must not disappear."""
+    return len(key) <= _LONGEST_KEY and len(key.split()) <= _MOST_KEY_WORDS and not _SENTENCE.search(key)
+
+
 def _looks_like_pairs(inner: str) -> bool:
     lines = [line for line in inner.split("\n") if line.strip()]
-    pairs = [_PAIR.fullmatch(line) is not None for line in lines]
+    pairs = [(pair := _PAIR.fullmatch(line)) is not None and _is_name(pair.group(1)) for line in lines]
     opens = next((pair for pair, line in zip(pairs, lines, strict=True) if not line.startswith("#")), False)
     return opens and all(pair or _CONTINUED.match(line) for pair, line in zip(pairs, lines, strict=True))
 

@@ -27,7 +27,7 @@ _BLOCKS = _ENDS_HEADING.union(
 )
 _ROWS = ("tr", "td", "th", "caption")
 _BREAK = "\0"
-_MARKED_SECTION = re.compile(r"<!\[(?:CDATA\[)?|\]\]>")
+_MARKED_SECTION = re.compile(r"<!\[CDATA\[|\]\]>|<!\[[^<>]*>|<!\[")
 
 
 @dataclass(frozen=True, slots=True)

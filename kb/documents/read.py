@@ -40,14 +40,19 @@ def read(root: Path, source: str) -> Document:
 
     Only a regular file whose real path lies inside the root is opened; what can't be read comes back with `error`.
     """
+    data, problem = content(root, source)
+    return parse(source, data) if problem is None else problem
+
+
+def content(root: Path, source: str) -> tuple[bytes, Document | None]:
+    """The bytes of a file, or none and the document with `error` that stands for it; for whoever needs both."""
     wanted = unicodedata.normalize("NFC", source)
     try:
-        data = _bytes(root, source)
+        return _bytes(root, source), None
     except OSError as error:
-        return failed(wanted, f"can't be read: {error.strerror or error}")
+        return b"", failed(wanted, f"can't be read: {error.strerror or error}")
     except ValueError as error:
-        return failed(wanted, f"can't be read: {error}")
-    return parse(wanted, data)
+        return b"", failed(wanted, f"can't be read: {error}")
 
 
 def _bytes(root: Path, source: str) -> bytes:
@@ -63,11 +68,13 @@ def _bytes(root: Path, source: str) -> bytes:
     if os.path.commonpath([base, real]) != base:
         raise ValueError("path leaves the folder")
     descriptor = _open_inside(base, os.path.relpath(real, base))
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError("not a regular file")
-        return file.read(LARGEST_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST_BYTES + 1)
+    finally:
+        os.close(descriptor)
 
 
 def _on_disk(base: str, source: PurePosixPath) -> str:

@@ -25,7 +25,7 @@ def slug(text: str, language: str | None = None) -> str:
     becomes `x` and eight hexadecimal digits of its hash. `language` refines the transliteration for Ukrainian and
     Bulgarian; ids are built without it, so that they do not depend on a guess.
     """
-    return _slug(unicodedata.normalize("NFC", text).strip(), language)
+    return _slug(unicodedata.normalize("NFKC", text).strip(), language)
 
 
 @lru_cache(maxsize=4096)

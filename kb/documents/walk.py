@@ -90,6 +90,8 @@ class _Walker:
         self._warnings: list[str] = []
         self._links: list[tuple[str, str, Rules | None]] = []
         self._folders: set[str] = set()
+        # Real paths, known once links are followed: a file has one place then, whatever leads to it.
+        self._listed: set[str] | None = None
 
     def result(self) -> Walk:
         files = tuple(sorted(self._files.values(), key=lambda file: file.source))
@@ -154,10 +156,13 @@ class _Walker:
             source = unicodedata.normalize("NFC", relative)
         if self._wanted is not None and not self._wanted(source):
             return
+        if self._listed is not None:
+            real = os.path.realpath(path)
+            if real in self._listed:
+                return
+            self._listed.add(real)
         other = self._files.get(source)
         if other is not None:
-            if other.path == path:
-                return
             self._warnings.append(f"{source}: two files whose names differ only in Unicode form, the first is read")
             if other.path < path:
                 return
@@ -165,16 +170,15 @@ class _Walker:
 
     def links(self) -> None:
         """Take in what symbolic links inside the root add to the rest, once the rest is known."""
-        listed = {file.path for file in self._files.values()}
-        if self._real_base != self._base:
-            listed = {os.path.realpath(path) for path in listed}
+        if self._links:
+            self._listed = {os.path.realpath(file.path) for file in self._files.values()}
             self._folders = {os.path.realpath(path) for path in self._folders}
         while self._links:
             links, self._links = sorted(self._links, key=lambda link: link[0]), []
             for relative, path, rules in links:
-                self._link(relative, path, rules, listed)
+                self._link(relative, path, rules)
 
-    def _link(self, relative: str, path: str, rules: Rules | None, listed: set[str]) -> None:
+    def _link(self, relative: str, path: str, rules: Rules | None) -> None:
         try:
             real = os.path.realpath(path, strict=True)
             status = os.stat(real)
@@ -192,8 +196,7 @@ class _Walker:
             elif real not in self._folders and not (rules and rules.ignores(relative, True)):
                 self._folders.add(real)
                 self.folder(relative + "/", rules, path)
-        elif stat.S_ISREG(status.st_mode) and real not in listed and self._of_interest(relative, rules):
-            listed.add(real)
+        elif stat.S_ISREG(status.st_mode) and relative.lower().endswith(_READ) and self._of_interest(relative, rules):
             self._add(relative, path, status)
 
 
