@@ -1,0 +1,7 @@
+"""`python -m kb` is the command `kb`."""
+
+import sys
+
+from kb.surfaces.cli import main
+
+sys.exit(main())

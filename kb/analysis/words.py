@@ -1,0 +1,103 @@
+"""Text into words: where a word begins and ends, how it is spelt for comparison, and its parts.
+
+A *word* here is a run of letters, digits and the signs that hold an identifier together
+(`U.BoundedContext`, `DEC-0054`, `src/db.ts`, `@scope/pkg`, `C++`). It is kept whole and by part.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Python's \w knows letters, digits and "_" but not the marks that many scripts write inside a word, nor
+# the invisible characters (soft hyphen, joiners) that editors leave there.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+)
+_INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
+_RUN = rf"\w[\w{_MARKS}{_INVISIBLE}]*"
+WORD = re.compile(rf"@?{_RUN}(?:[.\-‑/:'’_+&]{_RUN})*(?:\+\+|\#(?!\w))?")
+_PART = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
+_INVISIBLE_RE = re.compile(f"[{_INVISIBLE}]")
+_STRESS = re.compile("(?<=[\u0400-\u04ff])[\u0300\u0301]")
+_CAMEL = re.compile(r"(?<=[a-zа-яёäöüß0-9])(?=[A-ZА-ЯЁÄÖÜ])|(?<=[A-ZА-ЯЁ])(?=[A-ZА-ЯЁ][a-zа-яё])")
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]")
+_CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
+_FOLD = str.maketrans({"ё": "е", "ß": "ss", "’": "'", "‑": "-"})
+
+LONGEST = 128
+"""Characters of a word that are compared; what is longer (a hash, a data URL) is cut alike in text and query."""
+
+
+def find(text: str) -> list[str]:
+    """Return the words of a text in order, spelt as they stand there."""
+    return WORD.findall(text)
+
+
+def normalise(word: str) -> str:
+    """Return the spelling that is compared: NFC, lower case, ё as е, ß as ss, no stress marks or soft hyphens.
+
+    й stays й: only composed letters are folded, never their base letters.
+    """
+    if word.isascii():
+        return word[:LONGEST].lower()
+    word = unicodedata.normalize("NFC", _STRESS.sub("", unicodedata.normalize("NFC", _INVISIBLE_RE.sub("", word))))
+    return word.lower().translate(_FOLD)[:LONGEST]
+
+
+def parts(word: str) -> list[str]:
+    """Return the pieces of a word between its signs and at its inner capitals, in its own case."""
+    if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not _CJK.search(word):
+        return [word]
+    pieces: list[str] = []
+    for piece in _PART.findall(_INVISIBLE_RE.sub("", unicodedata.normalize("NFC", word))):
+        humps = _CAMEL.split(piece) if not (piece.islower() or piece.isupper()) else [piece]
+        if len(humps) > 1:
+            pieces.append(piece)
+        pieces.extend(humps)
+    return pieces
+
+
+def spellings(word: str) -> list[str]:
+    """Return every normalised form under which a word can be found: its parts, then the whole if it differs.
+
+    Chinese, Japanese and Korean runs give their overlapping pairs of characters.
+    """
+    word = _POSSESSIVE.sub("", word)
+    found: list[str] = []
+    for piece in parts(word):
+        spelt = normalise(piece)
+        if _CJK.search(spelt):
+            found.extend(_bigrams(spelt))
+        elif spelt:
+            found.append(spelt)
+    whole = normalise(word)
+    if whole and whole not in found and not _CJK.search(whole):
+        found.append(whole)
+    return found
+
+
+def pieces(word: str) -> list[str]:
+    """Return the normalised pieces of a word between its signs, for comparing sequences: `DEC-0054` is two of them."""
+    found = [normalise(piece) for piece in _PART.findall(_INVISIBLE_RE.sub("", unicodedata.normalize("NFC", word)))]
+    suffix = word[len(word.rstrip("+#")) :]
+    if suffix and found:
+        found[-1] += suffix
+    return found or [normalise(word)]
+
+
+def is_identifier(word: str) -> bool:
+    """Tell whether a word is a name or number rather than a word of a language: it holds digits or signs."""
+    return not word.isalpha()
+
+
+def _bigrams(text: str) -> list[str]:
+    out: list[str] = []
+    for run in _CJK_RUN.findall(text):
+        if not _CJK.match(run) or len(run) == 1:
+            out.append(run)
+        else:
+            out.extend(run[i : i + 2] for i in range(len(run) - 1))
+    return out

@@ -1,0 +1,397 @@
+"""KnowledgeBase: the one object that every surface talks to."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from kb.answers import IndexAnswer, ListAnswer, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
+from kb.config import Config, locate
+from kb.errors import ArgumentError, IndexBusy, IndexDamaged
+from kb.index import changes
+from kb.index.catalog import Catalog, damaged
+from kb.index.fingerprint import fingerprint
+from kb.ranking.query import LONGEST
+from kb.reading import listing as listings
+from kb.reading import section as sections
+from kb.reading.listing import Selection
+
+if TYPE_CHECKING:
+    from kb.analysis.analyzer import Analyzer
+    from kb.index.snapshot import Snapshot
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+
+_READ_BYTES_PER_MS = 2500
+"""Bytes of source that one millisecond of a refresh pays for; with refresh_ms it bounds what a search brings up to date."""
+_RETRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How the index stands against the files: a warning, and the documents whose text has changed since."""
+
+    warning: str | None = None
+    stale: frozenset[int] = frozenset()
+
+
+class KnowledgeBase:
+    """A base that can be searched and read. Safe to share between threads; close it, or use it as a context manager.
+
+    `base`: a folder, a file or a kb.toml; None means KB_BASE, then the nearest kb.toml upwards, then the shipped base.
+    `cache`: the folder indexes live in; None means KB_CACHE, then the user's cache folder.
+    Errors are subclasses of `kb.errors.KBError`.
+    """
+
+    def __init__(
+        self,
+        base: str | Path | None = None,
+        *,
+        cache: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.config: Config = locate(base)
+        self._progress = progress
+        self._folder: Path | None = _cache_folder(cache) / _key(self.config)
+        self._memory: Catalog | None = None
+        self._warning: str | None = None
+        self._local = threading.local()
+        self._opened: list[Catalog] = []
+        self._lock = threading.RLock()
+        self._snapshot: Snapshot | None = None
+        self._analyzer: Analyzer | None = None
+        self._collections = {collection.name: collection for collection in self.config.collections}
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        with self._lock:
+            for catalog in self._opened:
+                catalog.close()
+            self._opened.clear()
+            self._local = threading.local()
+            self._snapshot = None
+
+    # -- search --------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        offset: int = 0,
+        collections: Sequence[str] = (),
+        types: Sequence[str] = (),
+        status: str | None = None,
+        language: str | None = None,
+        explain: bool = False,
+    ) -> SearchAnswer:
+        """Return the sections that answer a query, best first.
+
+        `query`: 1 to 8192 characters once trimmed. `limit`: 1 to 50. `offset`: hits to skip. The rest narrows what may
+        come back. Raises ArgumentError before any file is touched.
+        """
+        text = self._query(query)
+        _whole("limit", limit, 1, 50)
+        _whole("offset", offset, 0, None)
+        sections.check_language(language)
+        self._known_collections(collections)
+
+        from kb.ranking.ranker import Weights
+        from kb.ranking.search import Filters, search
+
+        filters = Filters(tuple(collections), tuple(types), status, language)
+        settings = self.config.search
+        weights = Weights()
+        weights = replace(
+            weights, text=replace(weights.text, k1=settings.k1, b=settings.b), head=replace(weights.head, k1=settings.k1)
+        )
+
+        def answer(catalog: Catalog) -> SearchAnswer:
+            self._known_types(catalog, types)
+            return search(
+                catalog, self._state(catalog), text, analyzer=self._words, limit=limit, offset=offset, filters=filters,
+                weights=weights, explain=explain,
+            )  # fmt: skip
+
+        freshness, found = self._read(answer)
+        if freshness.stale:
+            found = self._mark_stale(found, freshness)
+        return replace(found, warning=freshness.warning)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def section(self, id_: str, *, language: str | None = None) -> SectionAnswer:
+        """Return one section, by id (`B.3`, `b.3`, `B.3@collection`) or source path. NotFound with the nearest ids."""
+        wanted = sections.check_id(id_)
+        sections.check_language(language)
+        return self._read(
+            lambda catalog: sections.section(
+                catalog.db, self._collections, sections.find(catalog.db, wanted, language)
+            )
+        )[1]
+
+    def raw(
+        self,
+        id_: str,
+        *,
+        offset: int | None = None,
+        limit: int | None = None,
+        numbered: bool = False,
+        language: str | None = None,
+    ) -> RawWindow:
+        """Return lines of a section's body as they stand in the file: from `offset` (1-based), at most `limit`."""
+        wanted = sections.check_id(id_)
+        sections.check_language(language)
+        window = sections.check_window(True, offset, limit, numbered) or sections.Window()
+        return self._read(
+            lambda catalog: sections.raw(
+                catalog.db, self._collections, sections.find(catalog.db, wanted, language), window
+            )
+        )[1]
+
+    def list(
+        self,
+        *,
+        collections: Sequence[str] = (),
+        types: Sequence[str] = (),
+        status: str | None = None,
+        since: str | None = None,
+        where: Sequence[tuple[str, str]] = (),
+        glob: str | None = None,
+        offset: int = 0,
+        max_results: int = 25,
+    ) -> ListAnswer:
+        """Return one page of the hit-level sections: one row an id, natural order, files that failed first."""
+        selection = Selection(tuple(collections), tuple(types), status, since, tuple(where), glob)
+        listings.check(selection, offset, max_results)
+        self._known_collections(collections)
+
+        def answer(catalog: Catalog) -> ListAnswer:
+            self._known_types(catalog, types)
+            return listings.listing(catalog.db, selection, offset, max_results)
+
+        return self._read(answer)[1]
+
+    def tree(self, id_: str | None = None, *, depth: int = 3) -> tuple[TreeNode, ...]:
+        """Return the tree of the base, or what lies under one id, `depth` levels deep (1 to 64)."""
+        wanted = None if id_ is None else sections.check_id(id_)
+        _whole("depth", depth, 1, 64)
+
+        from kb.reading.tree import tree
+
+        def answer(catalog: Catalog) -> tuple[TreeNode, ...]:
+            if wanted is None:
+                return tuple(tree(catalog.db, [c.name for c in self.config.collections], None, depth))
+            found = sections.find(catalog.db, wanted, None)
+            if found.id is None:
+                return ()
+            return tuple(tree(catalog.db, [], (found.collection, found.id, found.title), depth))
+
+        return self._read(answer)[1]
+
+    def status(self) -> StatusAnswer:
+        """Return what the base holds, what could not be read, and how its index stands."""
+        from kb.reading.status import collection_status
+
+        def answer(catalog: Catalog) -> StatusAnswer:
+            pending = changes.find(catalog, self.config.collections)
+            unsure = sum(candidate.doubtful for candidate in pending.candidates)
+            return StatusAnswer(
+                base=str(self.config.path),
+                collections=tuple(collection_status(catalog, c) for c in self.config.collections),
+                index="in memory" if catalog.folder is None else str(catalog.folder),
+                bytes=_size(catalog.folder),
+                segments=len(catalog.segments()),
+                pending=len(pending.candidates) - unsure + len(pending.gone),
+            )
+
+        freshness, found = self._read(answer)
+        return replace(found, warning=freshness.warning)
+
+    # -- the index -------------------------------------------------------------------------------------------------
+
+    def index(self, *, rebuild: bool = False) -> IndexAnswer:
+        """Bring the index up to date with the files, however much that is. IndexBusy where another process writes."""
+        from kb.index.update import update
+
+        started = time.monotonic()
+        if rebuild:
+            self._discard()
+        catalog = self._catalog()
+        with self._lock:
+            report = update(catalog, self.config, self._words(), rebuild=rebuild, progress=self._progress)
+        warnings = [self._warning] if self._warning else []
+        return IndexAnswer(
+            report.indexed, report.removed, report.unchanged, time.monotonic() - started, report.rebuilt, tuple(warnings)
+        )
+
+    def _discard(self) -> None:
+        """Remove an index that can't be opened, so that a rebuild starts from nothing; a sound one is replaced whole."""
+        try:
+            self._catalog()
+        except IndexDamaged:
+            self.close()
+            assert self._folder is not None
+            for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
+                (self._folder / name).unlink(missing_ok=True)
+
+    # -- what all of it goes through -------------------------------------------------------------------------------
+
+    def _read(self, answer: Callable[[Catalog], T]) -> tuple[Freshness, T]:
+        """Refresh what the budget allows, then answer from one state of the catalog."""
+        catalog = self._catalog()
+        freshness = self._refresh(catalog)
+        for attempt in range(_RETRIES):
+            try:
+                with catalog.reading():
+                    return freshness, answer(catalog)
+            except FileNotFoundError as error:
+                # A writer has joined segments between our look at the catalog and at the file: look again.
+                if attempt == _RETRIES - 1:
+                    raise IndexDamaged(f"an index file is missing ({error.filename}); run: kb index --rebuild") from error
+            except sqlite3.DatabaseError as error:
+                raise damaged(error) from error
+        raise AssertionError("unreachable")
+
+    def _refresh(self, catalog: Catalog) -> Freshness:
+        try:
+            first = catalog.get("fingerprint") != fingerprint(self.config)
+            if first:
+                self._update(catalog, None)
+                return Freshness(self._warning)
+            found = changes.find(catalog, self.config.collections)
+            if not found:
+                return Freshness(self._warning)
+            if found.bytes <= self.config.index.refresh_ms * _READ_BYTES_PER_MS:
+                self._update(catalog, self.config.index.refresh_ms / 1000)
+                return Freshness(self._warning)
+            reason = "more files have changed than a search may read"
+        except IndexBusy:
+            found = changes.find(catalog, self.config.collections)
+            reason = "another process is writing the index"
+        except sqlite3.DatabaseError as error:
+            raise damaged(error) from error
+        stale = frozenset(
+            [*found.gone, *(c.known.document for c in found.candidates if c.known is not None and not c.doubtful)]
+        )
+        return Freshness(f"{reason}: answered from the index as it was; run: kb index", stale)
+
+    def _update(self, catalog: Catalog, wait: float | None) -> None:
+        from kb.index.update import update
+
+        with self._lock:
+            update(catalog, self.config, self._words(), wait=wait, progress=self._progress)
+
+    def _state(self, catalog: Catalog) -> Snapshot:
+        from kb.index.snapshot import load
+
+        with self._lock:
+            self._snapshot = load(catalog, self._snapshot)
+            return self._snapshot
+
+    def _words(self) -> Analyzer:
+        if self._analyzer is None:
+            from kb.analysis.analyzer import Analyzer
+
+            self._analyzer = Analyzer()
+        return self._analyzer
+
+    def _catalog(self) -> Catalog:
+        """Return this thread's connection; one in memory where the cache folder can't be written."""
+        if self._memory is not None:
+            return self._memory
+        held: Catalog | None = getattr(self._local, "catalog", None)
+        if held is not None:
+            return held
+        with self._lock:
+            try:
+                assert self._folder is not None
+                self._folder.mkdir(parents=True, exist_ok=True)
+                catalog = Catalog.open(self._folder)
+            except (OSError, sqlite3.OperationalError) as error:
+                self._warning = f"the index can't be kept ({error}): answered from memory; set KB_CACHE to a folder that can be written"
+                self._memory = catalog = Catalog.open(None)
+            self._opened.append(catalog)
+            self._local.catalog = catalog
+            return catalog
+
+    def _mark_stale(self, answer: SearchAnswer, freshness: Freshness) -> SearchAnswer:
+        catalog = self._catalog()
+        sources = {
+            (row[0], row[1])
+            for document in freshness.stale
+            for row in catalog.db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,))
+        }
+        return replace(
+            answer,
+            results=tuple(replace(r, stale=True) if (r.collection, r.source) in sources else r for r in answer.results),
+        )
+
+    # -- arguments ---------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _query(query: str) -> str:
+        if not isinstance(query, str):
+            raise ArgumentError(f"query must be a text, got {type(query).__name__}")
+        text = query.strip()
+        if not text:
+            raise ArgumentError("query is empty; write what you look for")
+        if len(text) > LONGEST:
+            raise ArgumentError(f"query has {len(text)} characters; {LONGEST} at most")
+        return text
+
+    def _known_collections(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self._collections:
+                raise ArgumentError(f"unknown collection {name!r}; there are: {', '.join(self._collections)}")
+
+    @staticmethod
+    def _known_types(catalog: Catalog, types: Sequence[str]) -> None:
+        if not types:
+            return
+        held = [row[0] for row in catalog.db.execute("SELECT DISTINCT type FROM documents WHERE type IS NOT NULL ORDER BY 1")]
+        for name in types:
+            if name not in held:
+                raise ArgumentError(f"unknown type {name!r}; there are: {', '.join(held) or 'none'}")
+
+
+def _whole(name: str, value: int, low: int, high: int | None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentError(f"{name} must be a whole number, got {value!r}")
+    if value < low or (high is not None and value > high):
+        bounds = f"from {low} to {high}" if high is not None else f"{low} or more"
+        raise ArgumentError(f"{name} must be {bounds}, got {value}")
+
+
+def _cache_folder(cache: str | Path | None) -> Path:
+    named = cache if cache not in (None, "") else os.environ.get("KB_CACHE")
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("kb-search", appauthor=False)
+
+
+def _key(config: Config) -> str:
+    digest = blake2b(str(config.path).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    return f"{config.path.stem[:40] or 'base'}-{digest}"
+
+
+def _size(folder: Path | None) -> int:
+    if folder is None:
+        return 0
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,208 @@
+"""Which base is meant, and what its `kb.toml` says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kb.errors import ConfigError
+
+T = TypeVar("T")
+CONFIG_NAME = "kb.toml"
+SCORINGS = ("lucene",)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One collection: a root folder (or file) and how its documents are read.
+
+    `languages` names the two-letter folders below the root that hold language variants. `hit_level`: headings up to
+    this level answer on their own. `include` and `exclude` are patterns as in .gitignore, relative to the root.
+    """
+
+    name: str
+    root: Path
+    type: str | None = None
+    language: str | None = None
+    languages: tuple[str, ...] = ()
+    hit_level: int = 2
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """How the index is made and kept: `refresh_ms` a search may spend on it, `passage_words` a passage aims at."""
+
+    refresh_ms: int = 300
+    passage_words: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How sections are ranked. The weights and where they come from stand in `kb.ranking.weights`."""
+
+    scoring: str = "lucene"
+    k1: float = 1.2
+    b: float = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A base: where it is, its collections and settings. `named` is false where nobody said which base to use."""
+
+    path: Path
+    collections: tuple[Collection, ...]
+    index: IndexSettings = field(default_factory=IndexSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    named: bool = True
+
+
+def shipped() -> Path:
+    """Return the folder of the knowledge base that comes with kb."""
+    beside = Path(__file__).resolve().parent / "knowledge"
+    return beside if beside.is_dir() else Path(__file__).resolve().parents[1] / "knowledge"
+
+
+def locate(base: str | Path | None, start: Path | None = None) -> Config:
+    """Return the configuration of the base that is meant.
+
+    `base` (an argument) comes before KB_BASE, then the nearest kb.toml upwards from `start`, then the shipped base.
+    Raises ConfigError where the base is missing or its kb.toml is not valid.
+    """
+    named = base if base not in (None, "") else os.environ.get("KB_BASE")
+    if named:
+        return load(Path(named).expanduser())
+    folder = (start or Path.cwd()).resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / CONFIG_NAME).is_file():
+            return replace(_from_toml(candidate / CONFIG_NAME, trusted=False), named=False)
+    return replace(load(shipped()), named=False)
+
+
+def load(path: Path) -> Config:
+    """Return the configuration of a named base: a folder, a file, or a kb.toml."""
+    try:
+        path = path.resolve(strict=True)
+    except FileNotFoundError as error:
+        raise ConfigError(f"base not found: {path}; name a folder, a file or a kb.toml with --base") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConfigError(f"base can't be used: {path}: {error}") from error
+    if path.is_dir():
+        if (path / CONFIG_NAME).is_file():
+            return _from_toml(path / CONFIG_NAME, trusted=True)
+        if not os.access(path, os.R_OK | os.X_OK):
+            raise ConfigError(f"base can't be read: {path}; check its permissions")
+        return Config(path, (Collection(path.name or "base", path),))
+    if path.name.endswith(".toml"):
+        return _from_toml(path, trusted=True)
+    if not os.access(path, os.R_OK):
+        raise ConfigError(f"base can't be read: {path}; check its permissions")
+    return Config(path, (Collection(path.stem, path),))
+
+
+def _from_toml(path: Path, *, trusted: bool) -> Config:
+    import tomllib  # on first use: most bases have no kb.toml
+
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    _known(path, "", data, ("collections", "index", "search"))
+    entries = data.get("collections", [])
+    if not isinstance(entries, list) or not entries:
+        raise ConfigError(f"{path}: it needs at least one [[collections]] with a name and a root")
+    collections = tuple(_collection(path, entry, trusted) for entry in entries)
+    names = [collection.name for collection in collections]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{path}: two collections are named {name!r}; give each its own name")
+    index = _section(path, "index", data.get("index", {}), IndexSettings)
+    search = _section(path, "search", data.get("search", {}), SearchSettings)
+    _positive(path, "index.refresh_ms", index.refresh_ms, 0, 600_000)
+    _positive(path, "index.passage_words", index.passage_words, 20, 2000)
+    if search.scoring not in SCORINGS:
+        raise ConfigError(f"{path}: search.scoring is {search.scoring!r}; valid: {', '.join(SCORINGS)}")
+    _positive(path, "search.k1", search.k1, 0, 10)
+    _positive(path, "search.b", search.b, 0, 1)
+    return Config(path, collections, index, search)
+
+
+_COLLECTION_KEYS = tuple(entry.name for entry in fields(Collection))
+
+
+def _collection(path: Path, entry: object, trusted: bool) -> Collection:
+    if not isinstance(entry, dict):
+        raise ConfigError(f"{path}: [[collections]] must be tables with a name and a root")
+    _known(path, "collections.", entry, _COLLECTION_KEYS)
+    for key in ("name", "root"):
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
+            raise ConfigError(f"{path}: every [[collections]] needs {key} as a text")
+    name = entry["name"]
+    if "@" in name or "/" in name or any(ord(char) < 32 for char in name):
+        raise ConfigError(f"{path}: collection name {name!r} may not hold '@', '/' or control characters")
+    root = Path(entry["root"]).expanduser()
+    root = root if root.is_absolute() else path.parent / root
+    resolved = root.resolve()
+    if not resolved.exists():
+        raise ConfigError(f"{path}: root of collection {name!r} not found: {root}")
+    if not trusted and not resolved.is_relative_to(path.parent.resolve()):
+        raise ConfigError(
+            f"{path}: root of collection {name!r} lies outside its folder; name this kb.toml with --base to allow that"
+        )
+    values: dict[str, Any] = {"name": name, "root": resolved}
+    for key in ("type", "language"):
+        if key in entry:
+            values[key] = _typed(path, f"collections.{key}", entry[key], str, "a text")
+    for key in ("languages", "include", "exclude"):
+        if key in entry:
+            values[key] = _texts(path, f"collections.{key}", entry[key])
+    for code in (*values.get("languages", ()), *([values["language"]] if "language" in values else [])):
+        if not (code.isascii() and code.isalpha() and code.islower() and len(code) in (2, 3)):
+            raise ConfigError(f"{path}: {code!r} is not a language code; write two lower-case letters, such as 'de'")
+    if "hit_level" in entry:
+        values["hit_level"] = _typed(path, "collections.hit_level", entry["hit_level"], int, "a number from 1 to 6")
+        _positive(path, "collections.hit_level", values["hit_level"], 1, 6)
+    return Collection(**values)
+
+
+def _section(path: Path, name: str, data: object, kind: type[T]) -> T:
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: {name} must be a table: [{name}]")
+    known = {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
+    _known(path, f"{name}.", data, tuple(known))
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        wanted = type(known[key].default)
+        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        values[key] = _typed(path, f"{name}.{key}", value, wanted, {int: "a whole number", float: "a number"}.get(wanted, "a text"))
+    return kind(**values)
+
+
+def _known(path: Path, prefix: str, data: Mapping[str, object], valid: tuple[str, ...]) -> None:
+    for key in data:
+        if key not in valid:
+            raise ConfigError(f"{path}: unknown key {prefix}{key}; valid: {', '.join(valid)}")
+
+
+def _typed(path: Path, name: str, value: object, kind: type, words: str) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool) and kind is not bool:
+        raise ConfigError(f"{path}: {name} must be {words}, got {value!r}")
+    return value
+
+
+def _texts(path: Path, name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ConfigError(f"{path}: {name} must be a list of texts, got {value!r}")
+    return tuple(value)
+
+
+def _positive(path: Path, name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{path}: {name} must be from {low:g} to {high:g}, got {value:g}")

@@ -1,0 +1,1 @@
+"""Sections into something that lasts: the catalog (SQLite) and immutable segments of postings."""

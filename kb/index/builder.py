@@ -1,0 +1,230 @@
+"""Documents into the arrays of one segment.
+
+Every distinct word is analysed once. Counting is done with sorting over whole arrays: the pairs
+(term, unit) of all units, sorted, give the postings; the same pairs by unit give the forward lists
+that a later removal needs.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.analysis import words
+from kb.analysis.analyzer import Analyzer
+from kb.analysis.distance import signature
+from kb.index.segment import LEAD
+from kb.index.vocabulary import Arrays, pack
+
+LEAD_WORDS = 400
+"""Words of a section that make its lead: about the 2,500 characters with which the first part of a section was measured."""
+_MOST_COUNTED = 255
+
+
+class WordNumbers(dict[str, int]):
+    """Words of one language to numbers; an unseen word is analysed on the way."""
+
+    def __init__(self, builder: SegmentBuilder, language: str) -> None:
+        super().__init__()
+        self._builder = builder
+        self._language = language
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = self._builder.add_word(word, self._language)
+        return number
+
+    def of(self, text: str) -> array[int]:
+        """Return the numbers of a text's words, in order."""
+        return array("i", map(self.__getitem__, words.WORD.findall(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class HitUnits:
+    """One hit ready for the index: catalog numbers, and the word numbers of its names and passages."""
+
+    section: int
+    document: int
+    group: int
+    names: Sequence[array[int]]
+    passages: Sequence[tuple[int, array[int]]]  # (passage number, word numbers)
+
+
+class SegmentBuilder:
+    """Collects hits and gives the arrays of a segment. `languages` are those whose rules queries will be read under."""
+
+    def __init__(self, analyzer: Analyzer, languages: Iterable[str]) -> None:
+        self._analyzer = analyzer
+        self._languages = tuple(languages)
+        self._terms: dict[str, int] = {}
+        self._word_terms: list[tuple[int, ...]] = []
+        self._spellings: dict[str, None] = {}
+        self._maps: dict[str, WordNumbers] = {}
+        self._hits: list[HitUnits] = []
+        self.tokens = 0
+
+    def words(self, language: str) -> WordNumbers:
+        """Return the word numbers of a language."""
+        if language not in self._maps:
+            self._maps[language] = WordNumbers(self, language)
+        return self._maps[language]
+
+    def add_word(self, word: str, language: str) -> int:
+        """Analyse a word not seen before under a language and return its number."""
+        terms = []
+        for spelling in words.spellings(word):
+            self._spellings[spelling] = None
+            terms.append(self._term(self._analyzer.term(spelling, language)))
+        self._word_terms.append(tuple(terms))
+        return len(self._word_terms) - 1
+
+    def add(self, hit: HitUnits) -> None:
+        """Take one hit."""
+        self._hits.append(hit)
+        self.tokens += sum(map(len, hit.names)) + sum(len(numbers) for _, numbers in hit.passages)
+
+    def _term(self, term: str) -> int:
+        return self._terms.setdefault(term, len(self._terms))
+
+    def arrays(self) -> Arrays:
+        """Return everything a segment file holds."""
+        out: Arrays = {}
+        word_spellings = list(self._spellings)
+        word_terms = np.fromiter(
+            (self._term(self._analyzer.term(s, language)) for s in word_spellings for language in self._languages),
+            dtype=np.int32,
+            count=len(word_spellings) * len(self._languages),
+        ).reshape(len(word_spellings), len(self._languages))
+        vocabulary, order = pack("term", list(self._terms))
+        out.update(vocabulary)
+        renumber = np.empty(len(order), dtype=np.int32)
+        renumber[order] = np.arange(len(order), dtype=np.int32)
+        out.update(word_arrays(word_spellings, word_terms, renumber))
+        counts, terms = _ragged(self._word_terms)
+        terms = renumber[terms] if len(terms) else terms
+
+        units, unit_hit, unit_passage, starts = self._units()
+        out["unit_hit"] = np.asarray(unit_hit, dtype=np.int32)
+        out["unit_passage"] = np.asarray(unit_passage, dtype=np.int64)
+        out["hit_start"] = np.asarray(starts, dtype=np.int32)
+        out["hit_section"] = np.fromiter((hit.section for hit in self._hits), np.int64, len(self._hits))
+        out["hit_document"] = np.fromiter((hit.document for hit in self._hits), np.int64, len(self._hits))
+        groups = np.fromiter((hit.group for hit in self._hits), np.int64, len(self._hits))
+        out["group"], out["hit_group"] = group_arrays(groups)
+        out.update(postings("text", *_spread(units, counts, terms), len(order)))
+        names = [name for hit in self._hits for name in hit.names]
+        out["name_start"] = np.cumsum([0, *(len(hit.names) for hit in self._hits)], dtype=np.int32)
+        out.update(postings("head", *_spread(names, counts, terms), len(order)))
+        return out
+
+    def _units(self) -> tuple[list[array[int]], list[int], list[int], list[int]]:
+        units: list[array[int]] = []
+        unit_hit: list[int] = []
+        unit_passage: list[int] = []
+        starts = [0]
+        for number, hit in enumerate(self._hits):
+            for passage, numbers in hit.passages:
+                units.append(numbers)
+                unit_hit.append(number)
+                unit_passage.append(passage)
+            if len(hit.passages) > 1:
+                lead = array("i")
+                for _, numbers in hit.passages:
+                    lead.extend(numbers)
+                    if len(lead) >= LEAD_WORDS:
+                        break
+                units.append(lead[:LEAD_WORDS])
+                unit_hit.append(number)
+                unit_passage.append(LEAD)
+            starts.append(len(units))
+        return units, unit_hit, unit_passage, starts
+
+
+def postings(
+    name: str, unit_of: NDArray[np.int64], terms: NDArray[np.int32], units: int, vocabulary: int
+) -> Arrays:
+    """Return the arrays of one field from its tokens: the unit and the term of each."""
+    keys = terms.astype(np.int64) * max(units, 1) + unit_of
+    keys.sort()
+    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
+    distinct = keys[first]
+    counts = np.diff(np.append(first, len(keys)))
+    posting_term = (distinct // max(units, 1)).astype(np.int32)
+    posting_unit = (distinct - posting_term.astype(np.int64) * max(units, 1)).astype(np.int32)
+    lengths = np.bincount(unit_of, minlength=units).astype(np.int32)
+    return field_arrays(
+        name, posting_term, posting_unit, np.minimum(counts, _MOST_COUNTED).astype(np.uint8), lengths, vocabulary
+    )
+
+
+def field_arrays(
+    name: str,
+    posting_term: NDArray[np.int32],
+    posting_unit: NDArray[np.int32],
+    counts: NDArray[np.uint8],
+    lengths: NDArray[np.int32],
+    vocabulary: int,
+) -> Arrays:
+    """Return the arrays of one field from its postings, sorted by term, then unit."""
+    starts = np.zeros(vocabulary + 1, dtype=np.int64)
+    np.cumsum(np.bincount(posting_term, minlength=vocabulary), out=starts[1:])
+    by_unit = np.argsort(posting_unit, kind="stable")
+    forward_starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(posting_unit, minlength=len(lengths)), out=forward_starts[1:])
+    return {
+        f"{name}_start": starts,
+        f"{name}_unit": posting_unit,
+        f"{name}_count": counts,
+        f"{name}_length": lengths,
+        f"{name}_forward_start": forward_starts,
+        f"{name}_forward_term": posting_term[by_unit],
+    }
+
+
+def word_arrays(spellings: Sequence[str], terms: NDArray[np.int32], renumber: NDArray[np.int32]) -> Arrays:
+    """Return the word table: each spelling with its term under each language (`terms`: spellings x languages)."""
+    out, order = pack("word", spellings)
+    table = renumber[terms[order]] if terms.size else terms
+    out["word_term"] = table.ravel()
+    ordered = [spellings[i] for i in order.tolist()]
+    out["word_length"] = np.fromiter((min(len(s), 255) for s in ordered), np.uint8, len(ordered))
+    out["word_signature"] = np.fromiter(map(signature, ordered), np.uint64, len(ordered))
+    # The same table from the terms' side: the spellings a term stands for, wanted to mark words in a snippet.
+    by_term = np.argsort(table.ravel(), kind="stable")
+    starts = np.zeros(len(renumber) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(table.ravel(), minlength=len(renumber)), out=starts[1:])
+    out["term_word_start"] = starts
+    out["term_word"] = (by_term // max(terms.shape[1], 1)).astype(np.int32)
+    return out
+
+
+def group_arrays(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct groups, sorted, and for each hit the position of its group among them."""
+    distinct, positions = np.unique(groups, return_inverse=True)
+    return distinct, positions.astype(np.int32)
+
+
+def _ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    flat = np.fromiter((item for row in rows for item in row), dtype=np.int32, count=int(counts.sum()))
+    return counts, flat
+
+
+def _spread(
+    units: Sequence[array[int]], counts: NDArray[np.int64], terms: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+    """Return (unit of each token, term of each token, number of units) for units given as word numbers."""
+    lengths = np.fromiter(map(len, units), dtype=np.int64, count=len(units))
+    flat = np.frombuffer(b"".join(unit.tobytes() for unit in units), dtype=np.int32)
+    starts = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    repeats = counts[flat]
+    total = int(repeats.sum())
+    ends = np.cumsum(repeats)
+    within = np.arange(total, dtype=np.int64) - np.repeat(ends - repeats, repeats)
+    token_terms = terms[np.repeat(starts[flat], repeats) + within]
+    unit_of = np.repeat(np.repeat(np.arange(len(units), dtype=np.int64), lengths), repeats)
+    return unit_of, token_terms, len(units)

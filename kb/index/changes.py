@@ -1,0 +1,83 @@
+"""What differs between the folders and the index, found without opening files where that can be told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kb.config import Collection
+from kb.documents.walk import FileStat, Walk, walk
+from kb.index.catalog import Catalog
+
+_DOUBT_NS = 2_000_000_000
+"""A file changed within two seconds before it was read may have changed again without a new time stamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A document as the catalog holds it."""
+
+    document: int
+    size: int
+    mtime: int
+    checked: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that is new, changed, or in doubt; `known` is what the catalog holds of it."""
+
+    collection: Collection
+    file: FileStat
+    known: Known | None
+
+    @property
+    def doubtful(self) -> bool:
+        """True where size and time are as known but too fresh to be relied on."""
+        return self.known is not None and (self.file.size, self.file.mtime_ns) == (self.known.size, self.known.mtime)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Everything that an update would look at."""
+
+    candidates: tuple[Candidate, ...]
+    gone: tuple[int, ...]  # document numbers
+    walks: Mapping[str, Walk] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes an update would read."""
+        return sum(candidate.file.size for candidate in self.candidates)
+
+    def __bool__(self) -> bool:
+        return bool(self.candidates or self.gone)
+
+
+def find(catalog: Catalog, collections: Sequence[Collection]) -> Changes:
+    """Compare the folders with the catalog. Raises BaseUnusable where a root can't be listed."""
+    known: dict[tuple[str, str], Known] = {
+        (row[0], row[1]): Known(*row[2:])
+        for row in catalog.db.execute("SELECT collection, source, document, size, mtime, checked, digest FROM documents")
+    }
+    walks = {}
+    candidates = []
+    for collection in collections:
+        found = walk(collection.root, collection.include, collection.exclude)
+        walks[collection.name] = found
+        for file in found.files:
+            held = known.pop((collection.name, file.source), None)
+            if (
+                held is None
+                or (file.size, file.mtime_ns) != (held.size, held.mtime)
+                or held.checked - file.mtime_ns < _DOUBT_NS
+            ):
+                candidates.append(Candidate(collection, file, held))
+    return Changes(tuple(candidates), tuple(held.document for held in known.values()), walks)
+
+
+def now() -> int:
+    """Return the time a file is noted as read, in ns, comparable with its time of change."""
+    return time.time_ns()

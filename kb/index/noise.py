@@ -1,0 +1,76 @@
+"""Blocks that many documents of a collection repeat (footers, notices): they carry no answer and don't rank.
+
+A block is known by a hash of its words. Which blocks are repeated is kept in the catalog, so that a
+later write sees when one becomes, or stops being, a repeated block.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import numpy as np
+
+from kb.documents.model import Block
+from kb.index.catalog import Catalog
+
+FEWEST_DOCUMENTS = 5
+"""In fewer documents a block may be repeated by chance or on purpose (must agree with the index in the schema)."""
+SHARE = 0.2
+"""And it must stand in at least this share of the collection's documents."""
+
+
+def key(block: Block) -> int:
+    """Return the hash under which two blocks of the same words are one, whatever the spacing."""
+    digest = blake2b(" ".join(block.text.split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def pack(keys: Iterable[int]) -> bytes:
+    """Return keys as bytes for the catalog."""
+    return np.array(list(keys), dtype=np.int64).tobytes()
+
+
+def unpack(blob: bytes) -> list[int]:
+    """Return the keys that `pack` made bytes of."""
+    found: list[int] = np.frombuffer(blob, dtype=np.int64).tolist()
+    return found
+
+
+def count(db: sqlite3.Connection, collection: str, keys: Iterable[int], change: int) -> None:
+    """Note that one document more (or less) holds each of the blocks."""
+    rows = [(collection, value, change) for value in sorted(keys)]
+    db.executemany(
+        "INSERT INTO blocks VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents + excluded.documents", rows
+    )
+    if change < 0:
+        db.executemany("DELETE FROM blocks WHERE collection = ? AND hash = ? AND documents <= 0", [r[:2] for r in rows])
+
+
+def repeated(catalog: Catalog, collection: str) -> frozenset[int]:
+    """Return the keys of the blocks that don't rank."""
+    return frozenset(json.loads(catalog.get(f"repeated:{collection}") or "[]"))
+
+
+def refresh(catalog: Catalog, collection: str, pending: int) -> frozenset[int]:
+    """Decide anew which blocks are repeated; return those for which that has changed.
+
+    `pending`: documents that are counted in the blocks but not yet written as documents.
+    """
+    documents = pending + catalog.db.execute(
+        "SELECT count(*) FROM documents WHERE collection = ? AND error IS NULL", (collection,)
+    ).fetchone()[0]
+    least = max(FEWEST_DOCUMENTS, -(-documents * SHARE // 1))
+    now = frozenset(
+        row[0]
+        for row in catalog.db.execute(
+            f"SELECT hash FROM blocks WHERE collection = ? AND documents >= {FEWEST_DOCUMENTS} AND documents >= ?",
+            (collection, least),
+        )
+    )
+    before = repeated(catalog, collection)
+    if now != before:
+        catalog.set(f"repeated:{collection}", json.dumps(sorted(now)))
+    return now ^ before

@@ -1,0 +1,135 @@
+"""One immutable segment: the postings of some documents, and the words they were written with.
+
+Two fields. `text`: one unit for each passage, and one more, the lead, for each hit of several
+passages. `head`: one unit for each name of a hit (its title, each alias, its title with those above it). A posting is
+a unit (int32) and how often the term stands there (uint8), and nothing else: document frequency,
+average length and the scoring variant are applied when a query is answered, so that edits leave no
+trace in scores.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.index.arrays import ArrayFile
+from kb.index.vocabulary import Vocabulary
+
+LEAD = -1
+"""Stands for a passage number in `unit_passage` where the unit is a lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """What later writes have removed from a segment.
+
+    `units`, `names` and `hits` are sorted positions. `text` and `head` are pairs of arrays for the two fields:
+    terms, sorted, and how many of each term's postings are dead.
+    """
+
+    units: NDArray[np.int32]
+    names: NDArray[np.int32]
+    hits: NDArray[np.int32]
+    text: tuple[NDArray[np.int32], NDArray[np.int32]]
+    head: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+_NONE = np.zeros(0, np.int32)
+NOTHING_DEAD = Dead(_NONE, _NONE, _NONE, (_NONE, _NONE), (_NONE, _NONE))
+
+
+class Postings:
+    """The postings of one field: for each term the units that hold it, and for each unit its length in terms."""
+
+    def __init__(self, arrays: ArrayFile, name: str) -> None:
+        self.starts: NDArray[np.int64] = arrays[f"{name}_start"]
+        self.units: NDArray[np.int32] = arrays[f"{name}_unit"]
+        self.counts: NDArray[np.uint8] = arrays[f"{name}_count"]
+        self.lengths: NDArray[np.int32] = arrays[f"{name}_length"]
+        self.forward_starts: NDArray[np.int64] = arrays[f"{name}_forward_start"]
+        self.forward_terms: NDArray[np.int32] = arrays[f"{name}_forward_term"]
+
+    def of(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Return the units that hold a term, ascending, and how often each does."""
+        start, end = self.starts[term], self.starts[term + 1]
+        return self.units[start:end], self.counts[start:end]
+
+    def frequency(self, term: int) -> int:
+        """Return how many units hold a term, dead ones included."""
+        return int(self.starts[term + 1] - self.starts[term])
+
+    def terms_of(self, unit: int) -> NDArray[np.int32]:
+        """Return the distinct terms of one unit."""
+        return self.forward_terms[self.forward_starts[unit] : self.forward_starts[unit + 1]]
+
+
+class Segment:
+    """A segment as a query sees it: its mapped arrays, and what has been removed from it since."""
+
+    def __init__(
+        self, number: int, arrays: ArrayFile, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD
+    ) -> None:
+        self.number = number
+        self.arrays = arrays
+        self.languages = tuple(languages)
+        self.norms: dict[tuple[str, float, float, float], NDArray[np.float32]] = {}  # kept by kb.ranking.bm25
+        self.dead = dead
+        self.terms = Vocabulary(arrays, "term")
+        self.words = Vocabulary(arrays, "word")
+        self.text = Postings(arrays, "text")
+        self.head = Postings(arrays, "head")
+        self.unit_hit: NDArray[np.int32] = arrays["unit_hit"]
+        self.unit_passage: NDArray[np.int64] = arrays["unit_passage"]
+        self.hit_section: NDArray[np.int64] = arrays["hit_section"]
+        self.hit_document: NDArray[np.int64] = arrays["hit_document"]
+        self.hit_group: NDArray[np.int32] = arrays["hit_group"]
+        self.group: NDArray[np.int64] = arrays["group"]
+        self.hit_start: NDArray[np.int32] = arrays["hit_start"]
+        self.name_start: NDArray[np.int32] = arrays["name_start"]
+        self.word_terms: NDArray[np.int32] = arrays["word_term"]
+        self.word_lengths: NDArray[np.uint8] = arrays["word_length"]
+        self.word_signatures: NDArray[np.uint64] = arrays["word_signature"]
+        self.term_word_starts: NDArray[np.int64] = arrays["term_word_start"]
+        self.term_words: NDArray[np.int32] = arrays["term_word"]
+
+    @classmethod
+    def open(
+        cls, number: int, path: Path, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD
+    ) -> Segment:
+        """Map a segment's file. FileNotFoundError or IndexDamaged where it can't be used."""
+        return cls(number, ArrayFile.open(path), languages, dead)
+
+    def with_dead(self, dead: Dead) -> Segment:
+        """Return the same segment, files shared, with other removals."""
+        if dead is self.dead:
+            return self
+        other = copy.copy(self)
+        other.dead = dead
+        return other
+
+    def terms_of_word(self, spelling: str, languages: Sequence[str]) -> tuple[str, ...] | None:
+        """Return the distinct terms of a spelling under each language, as stored when it was indexed.
+
+        None where the spelling was never seen here, or one of the languages was not held yet.
+        """
+        columns = [self.languages.index(language) for language in languages if language in self.languages]
+        if len(columns) != len(languages):
+            return None
+        word = self.words.find(spelling)
+        if word is None:
+            return None
+        row = self.word_terms[word * len(self.languages) : (word + 1) * len(self.languages)]
+        return tuple(dict.fromkeys(self.terms[int(row[column])] for column in columns))
+
+    def spellings_of(self, term: str) -> set[str]:
+        """Return the spellings that have a term under some language."""
+        number = self.terms.find(term)
+        if number is None:
+            return set()
+        start, end = self.term_word_starts[number], self.term_word_starts[number + 1]
+        return {self.words[int(word)] for word in self.term_words[start:end]}

@@ -1,0 +1,97 @@
+"""One state of an index, as a reader sees it: its segments and the totals that scores need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.analysis.analyzer import Analyzer
+from kb.index.catalog import Catalog
+from kb.index.segment import Postings, Segment
+from kb.index.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Live units of a field and their mean length in terms."""
+
+    units: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The segments of one generation. Frequencies and totals count what is live, so they equal those of a new index."""
+
+    generation: int
+    languages: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    text: Totals
+    head: Totals
+
+    def terms_of(self, spelling: str, analyzer: Callable[[], Analyzer]) -> tuple[str, ...]:
+        """Return the terms of a spelling: as stored where it is known, else worked out by the analyzer."""
+        for segment in self.segments:
+            found = segment.terms_of_word(spelling, self.languages)
+            if found is not None:
+                return found
+        return analyzer().query_terms(spelling, self.languages)
+
+    def frequency(self, field: str, term: str) -> int:
+        """Return how many live units of a field hold a term."""
+        count = 0
+        for segment in self.segments:
+            number = segment.terms.find(term)
+            if number is not None:
+                postings: Postings = getattr(segment, field)
+                count += postings.frequency(number) - _dead(getattr(segment.dead, field), number)
+        return count
+
+    def spellings_of(self, terms: Iterable[str]) -> dict[str, str]:
+        """Return spelling -> term for everything that is written for one of the terms."""
+        return {
+            spelling: term for term in terms for segment in self.segments for spelling in segment.spellings_of(term)
+        }
+
+
+def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:
+    """Return the catalog's present state; segments already open in `reuse` are shared.
+
+    Call it inside `catalog.reading()`. FileNotFoundError where a writer has removed a file since: read again.
+    """
+    generation = catalog.generation
+    if reuse is not None and reuse.generation == generation:
+        return reuse
+    rows = catalog.segments()
+    opened: Mapping[int, Segment] = {s.number: s for s in reuse.segments} if reuse is not None else {}
+    store = Store(catalog)
+    segments = []
+    for row in rows:
+        held = opened.get(row.number)
+        if held is not None and held.arrays.name == row.file:
+            segments.append(held.with_dead(row.dead))
+        else:
+            segments.append(store.open(row))
+    return Snapshot(
+        generation,
+        catalog.languages,
+        tuple(segments),
+        _totals([(row.units, row.unit_terms) for row in rows]),
+        _totals([(row.names, row.name_terms) for row in rows]),
+    )
+
+
+def _totals(rows: list[tuple[int, int]]) -> Totals:
+    units = sum(row[0] for row in rows)
+    return Totals(units, sum(row[1] for row in rows) / units if units else 0.0)
+
+
+def _dead(held: tuple[NDArray[np.int32], NDArray[np.int32]], term: int) -> int:
+    terms, counts = held
+    if not len(terms):
+        return 0
+    at = int(terms.searchsorted(term))
+    return int(counts[at]) if at < len(terms) and terms[at] == term else 0

@@ -1,0 +1,77 @@
+"""From the words of a query to the terms that are scored: stems under each language, corrections, function words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kb.analysis import words
+from kb.analysis.analyzer import Analyzer
+from kb.analysis.languages import is_function_word
+from kb.index.snapshot import Snapshot
+from kb.ranking import spelling
+from kb.ranking.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is scored for a query.
+
+    `terms`: distinct terms in query order. `phrases`: for each word of a phrase the terms that may stand for it.
+    `excluded`: for each excluded word its terms; a hit that holds all of one word's terms is left out. `corrected`: the
+    query as it was searched, where words were corrected; else None.
+    """
+
+    query: Query
+    terms: tuple[str, ...]
+    phrases: tuple[tuple[frozenset[str], ...], ...]
+    excluded: tuple[tuple[str, ...], ...]
+    corrected: str | None
+
+
+def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, fuzzy: bool = True) -> Plan:
+    """Work out what to score. The analyzer is asked only for spellings that the index has never seen."""
+    content: dict[str, None] = {}
+    function: dict[str, None] = {}
+    has_content = False
+    corrected: dict[str, str] = {}
+    for word in query.words:
+        spellings = words.spellings(word)
+        is_function = len(spellings) == 1 and is_function_word(spellings[0], snapshot.languages)
+        terms = _known(snapshot, analyzer, spellings)
+        if not terms and not is_function and fuzzy:
+            better = spelling.correct(word, snapshot)
+            if better:
+                corrected[word] = better
+                terms = _known(snapshot, analyzer, words.spellings(better))
+        has_content = has_content or not is_function
+        (function if is_function else content).update(dict.fromkeys(terms))
+    chosen = content if has_content else function
+    return Plan(
+        query,
+        tuple(chosen),
+        tuple(
+            tuple(frozenset(_terms(snapshot, analyzer, words.spellings(corrected.get(w, w)))) for w in phrase)
+            for phrase in query.phrases
+        ),
+        tuple(tuple(_terms(snapshot, analyzer, [words.normalise(word)])) for word in query.excluded),
+        _corrected(query.text, corrected),
+    )
+
+
+def _terms(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:
+    return [term for one in spellings for term in snapshot.terms_of(one, analyzer)]
+
+
+def _known(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:
+    return [
+        term
+        for term in dict.fromkeys(_terms(snapshot, analyzer, spellings))
+        if snapshot.frequency("text", term) or snapshot.frequency("head", term)
+    ]
+
+
+def _corrected(text: str, corrected: dict[str, str]) -> str | None:
+    if not corrected:
+        return None
+    return words.WORD.sub(lambda match: corrected.get(match.group(), match.group()), text)

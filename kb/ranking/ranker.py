@@ -1,0 +1,222 @@
+"""A plan and a snapshot into ordered hits.
+
+A hit's score is a weighted sum of three: its best passage, its lead (the first part of its text; for a
+hit of one passage that passage) and its best name (title or alias). Ranking is exact: every hit that holds a term is scored,
+and language variants of one id count once, by their best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.index.segment import LEAD, Segment
+from kb.index.snapshot import Snapshot
+from kb.ranking import bm25, weights
+from kb.ranking.bm25 import Parameters, WeightedTerm
+from kb.ranking.plan import Plan
+
+HitMask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Parameters of a ranking: BM25's for both fields, and what each part adds."""
+
+    text: Parameters = Parameters(weights.K1, weights.B)
+    head: Parameters = Parameters(weights.K1, weights.HEAD_B)
+    passage: float = weights.PASSAGE_WEIGHT
+    lead: float = weights.LEAD_WEIGHT
+    title: float = weights.HEAD_WEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A ranked hit: where it lies, its score, its best passage's unit (-1 where it has none) and its best name."""
+
+    segment: int  # position in Snapshot.segments
+    hit: int
+    score: float
+    unit: int
+    name: int
+    named: float  # what naming its id added
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All that was found: `total` groups, and the best hits, one a group, in order of score (ties by `key`)."""
+
+    hits: tuple[Scored, ...]
+    total: int
+    text: tuple[WeightedTerm, ...]
+    head: tuple[WeightedTerm, ...]
+
+
+def rank(
+    snapshot: Snapshot,
+    plan: Plan,
+    count: int,
+    *,
+    named: Sequence[int] = (),
+    masks: Sequence[HitMask | None] | None = None,
+    key: Callable[[Sequence[int]], dict[int, str]],
+    weights_: Weights | None = None,
+) -> Ranking:
+    """Return the best `count` hits for a plan.
+
+    `named`: section numbers whose id the query names; they come first. `masks`: for each segment the hits that may be
+    returned. `key` gives the ids of sections, by which ties are ordered.
+    """
+    used = weights_ or Weights()
+    text = bm25.weigh(snapshot, "text", plan.terms)
+    head = bm25.weigh(snapshot, "head", plan.terms)
+    # More than any sum of impacts can reach, so that a section that is named is first.
+    ceiling = 1.0 + (used.passage + used.lead) * sum(t.idf for t in text) * (used.text.k1 + 1)
+    ceiling += used.title * sum(t.idf for t in head) * (used.head.k1 + 1)
+    totals: list[NDArray[np.float32]] = []
+    units: list[NDArray[np.float32]] = []
+    heads: list[NDArray[np.float32]] = []
+    boosts: list[dict[int, float]] = []
+    for position, segment in enumerate(snapshot.segments):
+        unit_scores = bm25.scores(segment, "text", text, snapshot.text.mean, used.text)
+        scores = _hit_scores(segment, unit_scores, used)
+        names = bm25.scores(segment, "head", head, snapshot.head.mean, used.head)
+        if len(names):
+            scores += np.float32(used.title) * np.maximum.reduceat(names, segment.name_start[:-1])
+        boost = {int(at): ceiling for at in np.flatnonzero(np.isin(segment.hit_section, named))} if named else {}
+        for at, value in boost.items():
+            scores[at] += np.float32(value)
+        scores[segment.dead.hits] = 0
+        mask = masks[position] if masks is not None else None
+        if mask is not None:
+            scores[~mask] = 0
+        totals.append(scores)
+        units.append(unit_scores)
+        heads.append(names)
+        boosts.append(boost)
+    best = _best(snapshot, totals, count, key)
+    return Ranking(
+        tuple(
+            Scored(
+                position, hit, score,
+                _best_unit(snapshot.segments[position], units[position], hit),
+                _best_name(snapshot.segments[position], heads[position], hit),
+                boosts[position].get(hit, 0.0),
+            )
+            for position, hit, score in best
+        ),
+        _groups(snapshot, totals),
+        tuple(text),
+        tuple(head),
+    )
+
+
+def lead_units(segment: Segment) -> NDArray[np.int32]:
+    """Return for each hit its lead's unit, or the unit of its only passage; -1 for a hit without text."""
+    ends = segment.hit_start[1:] - 1
+    return np.where(segment.hit_start[1:] > segment.hit_start[:-1], ends, -1).astype(np.int32)
+
+
+def _hit_scores(segment: Segment, units: NDArray[np.float32], used: Weights) -> NDArray[np.float32]:
+    hits = len(segment.hit_section)
+    out = np.zeros(hits, dtype=np.float32)
+    if not len(units):
+        return out
+    starts = segment.hit_start
+    filled = np.flatnonzero(starts[1:] > starts[:-1])
+    lead = units[starts[filled + 1] - 1]
+    if len(units) == len(filled):  # one passage each: nothing to compare
+        out[filled] = np.float32(used.passage + used.lead) * units
+        return out
+    passages = units.copy()
+    passages[segment.unit_passage == LEAD] = 0
+    out[filled] = np.float32(used.passage) * np.maximum.reduceat(passages, starts[filled]) + np.float32(used.lead) * lead
+    return out
+
+
+def _best_unit(segment: Segment, units: NDArray[np.float32], hit: int) -> int:
+    start, end = int(segment.hit_start[hit]), int(segment.hit_start[hit + 1])
+    if end - start > 1:
+        end -= 1  # the lead is no passage
+    if start == end:
+        return -1
+    return start + int(np.argmax(units[start:end]))
+
+
+def _best_name(segment: Segment, names: NDArray[np.float32], hit: int) -> int:
+    start, end = int(segment.name_start[hit]), int(segment.name_start[hit + 1])
+    return start + int(np.argmax(names[start:end]))
+
+
+def _best(
+    snapshot: Snapshot,
+    totals: Sequence[NDArray[np.float32]],
+    count: int,
+    key: Callable[[Sequence[int]], dict[int, str]],
+) -> list[tuple[int, int, float]]:
+    """Return (segment, hit, score) of the best `count` groups in order."""
+    wanted = count
+    while True:
+        rows: list[tuple[float, int, int, int, int]] = []
+        complete = True
+        for position, (segment, scores) in enumerate(zip(snapshot.segments, totals, strict=True)):
+            found = bm25.at_least(scores, wanted)
+            complete = complete and len(found) < wanted
+            rows.extend(
+                (float(scores[at]), position, int(at), int(segment.group[segment.hit_group[at]]), int(segment.hit_section[at]))
+                for at in found
+            )
+        rows.sort(key=lambda row: -row[0])
+        names = key([row[4] for row in rows])
+        rows.sort(key=lambda row: (-row[0], names[row[4]], row[1], row[2]))
+        seen: dict[int, tuple[int, int, float]] = {}
+        for score, position, at, group, _ in rows:
+            seen.setdefault(group, (position, at, score))
+        if len(seen) >= count or complete:
+            return list(seen.values())[:count]
+        wanted *= 2
+
+
+def _groups(snapshot: Snapshot, totals: Sequence[NDArray[np.float32]]) -> int:
+    """Return how many groups have a hit with a score."""
+    held: list[tuple[NDArray[np.int64], HitMask]] = []
+    count = 0
+    for segment, scores in zip(snapshot.segments, totals, strict=True):
+        if len(segment.group) == len(scores):
+            marked = np.zeros(len(segment.group), dtype=bool)
+            marked[segment.hit_group] = scores > 0
+        else:
+            marked = np.zeros(len(segment.group), dtype=bool)
+            marked[segment.hit_group[scores > 0]] = True
+        new = int(np.count_nonzero(marked))
+        for groups, earlier in held:
+            mine = segment.group[marked]
+            at = np.minimum(groups.searchsorted(mine), len(groups) - 1)
+            double = (groups[at] == mine) & earlier[at]
+            if double.any():
+                new -= int(np.count_nonzero(double))
+                marked[np.flatnonzero(marked)[double]] = False
+        if len(segment.group):
+            held.append((segment.group, marked))
+        count += new
+    return count
+
+
+def mask_of(segment: Segment, documents: Iterable[int]) -> HitMask:
+    """Return which hits of a segment belong to one of the documents."""
+    return np.isin(segment.hit_document, np.fromiter(documents, dtype=np.int64))
+
+
+def holding(segment: Segment, terms: Iterable[str]) -> HitMask:
+    """Return which hits of a segment hold at least one of the terms, in their text or head."""
+    out = np.zeros(len(segment.hit_section), dtype=bool)
+    for term in terms:
+        number = segment.terms.find(term)
+        if number is not None:
+            out[segment.unit_hit[segment.text.of(number)[0]]] = True
+            names = segment.head.of(number)[0]
+            out[segment.name_start.searchsorted(names, side="right") - 1] = True
+    return out

@@ -1,0 +1,285 @@
+"""A question into an answer: plan, filters, ranking, and the words that show why each hit is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kb.analysis import words
+from kb.analysis.analyzer import Analyzer
+from kb.answers import PassageRef, Result, SearchAnswer
+from kb.index.catalog import Catalog
+from kb.index.segment import Segment
+from kb.index.snapshot import Snapshot
+from kb.ranking import bm25, snippet
+from kb.ranking.plan import Plan, plan
+from kb.ranking.query import Query, parse
+from kb.ranking.ranker import HitMask, Ranking, Scored, Weights, holding, lead_units, mask_of, rank
+from kb.reading.paths import breadcrumb
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which hits may be returned; empty means all."""
+
+    collections: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    status: str | None = None
+    language: str | None = None
+
+
+def search(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    text: str,
+    *,
+    analyzer: Callable[[], Analyzer],
+    limit: int,
+    offset: int,
+    filters: Filters,
+    weights: Weights | None = None,
+    explain: bool = False,
+) -> SearchAnswer:
+    """Answer a query in keyword mode. Call it inside `catalog.reading()`."""
+    query = parse(text)
+    made = plan(query, snapshot, analyzer)
+    used = weights or Weights()
+    named = _named(catalog, query)
+    masks = _masks(catalog, snapshot, made, filters)
+    ranking = rank(
+        snapshot,
+        made,
+        offset + limit,
+        named=sorted(named),
+        masks=masks,
+        key=lambda sections: _ids(catalog, sections),
+        weights_=used,
+    )
+    page = ranking.hits[offset : offset + limit]
+    results = _results(catalog, snapshot, made, ranking, page, used, named, explain)
+    return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, corrected=made.corrected)
+
+
+# -- what may be returned --------------------------------------------------------------------------------------
+
+
+def _named(catalog: Catalog, query: Query) -> dict[int, int]:
+    """Return hit -> section for the sections whose id the query names."""
+    wanted = [word for word in query.words if words.is_identifier(word)]
+    wanted += [query.text.strip("\"'")]
+    only_ids = all(words.is_identifier(word) for word in query.words)
+    out: dict[int, int] = {}
+    for word in dict.fromkeys(wanted):
+        rows: list[tuple[int, int, bool, str]] = []
+        for condition in ("id = ?", "lower(id) = lower(?)"):
+            rows = rows or catalog.db.execute(
+                "SELECT hit, section, source = variant, id FROM sections JOIN documents USING (document)"
+                f" WHERE {condition} AND hit IS NOT NULL",
+                (word,),
+            ).fetchall()
+        flat = {row[3] for row in rows if row[2]}
+        for hit, section, is_flat, id_ in rows:
+            # An id says nothing of a language: where nothing else is asked, the variant that lies flat answers.
+            if is_flat or id_ not in flat or not only_ids:
+                out.setdefault(hit, section)
+    return out
+
+
+def _masks(
+    catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters
+) -> list[HitMask | None] | None:
+    if filters == Filters() and not made.phrases and not made.excluded:
+        return None
+    documents = _documents(catalog, filters)
+    out: list[HitMask | None] = []
+    for segment in snapshot.segments:
+        mask = np.ones(len(segment.hit_section), dtype=bool)
+        if documents is not None:
+            mask &= mask_of(segment, documents)
+        for terms in made.excluded:
+            if terms:
+                mask &= ~holding(segment, terms)
+        for phrase in made.phrases:
+            for alternatives in phrase:
+                mask &= holding(segment, alternatives)
+        mask[segment.dead.hits] = False
+        if made.phrases:
+            _keep_phrases(catalog, segment, mask, snapshot, made)
+        out.append(mask)
+    return out
+
+
+def _documents(catalog: Catalog, filters: Filters) -> list[int] | None:
+    clauses: list[str] = []
+    values: list[str] = []
+    for column, chosen in (
+        ("collection", filters.collections),
+        ("type", filters.types),
+        ("status", (filters.status,) if filters.status is not None else ()),
+        ("language", (filters.language,) if filters.language is not None else ()),
+    ):
+        if chosen:
+            clauses.append(f"{column} IN ({','.join('?' * len(chosen))})")
+            values.extend(chosen)
+    if not clauses:
+        return None
+    rows = catalog.db.execute(f"SELECT document FROM documents WHERE {' AND '.join(clauses)}", values)
+    return [row[0] for row in rows]
+
+
+def _keep_phrases(catalog: Catalog, segment: Segment, mask: HitMask, snapshot: Snapshot, made: Plan) -> None:
+    """Drop from a mask the hits in whose passages or titles one of the phrases does not occur word after word."""
+    spelt = [[set(snapshot.spellings_of(alternatives)) for alternatives in phrase] for phrase in made.phrases]
+    literal = [[words.pieces(word) for word in phrase] for phrase in made.query.phrases]
+    sequences = []
+    for choices, pieces in zip(spelt, literal, strict=True):
+        sequence: list[set[str]] = []
+        for alternatives, own in zip(choices, pieces, strict=True):
+            # A word of several pieces (an identifier) must stand as it is; one of a language in any of its forms.
+            sequence.extend([alternatives | set(own)] if len(own) == 1 else [{piece} for piece in own])
+        sequences.append(sequence)
+    for hit in np.flatnonzero(mask).tolist():
+        texts = [*_hit_texts(catalog, segment, hit)]
+        if not all(any(_occurs(text, sequence) for text in texts) for sequence in sequences):
+            mask[hit] = False
+
+
+def _hit_texts(catalog: Catalog, segment: Segment, hit: int) -> Iterable[str]:
+    section = int(segment.hit_section[hit])
+    row = catalog.db.execute(
+        "SELECT s.title, s.id, s.ordinal, d.front FROM sections s JOIN documents d USING (document) WHERE section = ?",
+        (section,),
+    ).fetchone()
+    yield f"{row[1]} {row[0]}"
+    if row[2] == 0:
+        aliases = json.loads(row[3]).get("aliases") or []
+        yield from map(str, aliases if isinstance(aliases, list) else str(aliases).split(","))
+    passages = segment.unit_passage[segment.hit_start[hit] : segment.hit_start[hit + 1]].tolist()
+    for passage in passages:
+        found = catalog.db.execute("SELECT heading, text FROM passages WHERE passage = ?", (passage,)).fetchone()
+        if found:
+            yield from found
+
+
+def _occurs(text: str, sequence: Sequence[set[str]]) -> bool:
+    pieces = [piece for word in words.find(text) for piece in words.pieces(word)]
+    first = sequence[0]
+    return any(
+        piece in first and all(other in wanted for other, wanted in zip(pieces[at:], sequence, strict=False))
+        for at, piece in enumerate(pieces[: len(pieces) - len(sequence) + 1])
+    )
+
+
+def _ids(catalog: Catalog, sections: Sequence[int]) -> dict[int, str]:
+    out: dict[int, str] = {}
+    for start in range(0, len(sections), 500):
+        chunk = sections[start : start + 500]
+        marks = ",".join("?" * len(chunk))
+        out.update(catalog.db.execute(f"SELECT section, id FROM sections WHERE section IN ({marks})", chunk).fetchall())
+    return out
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------
+
+
+def _results(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    made: Plan,
+    ranking: Ranking,
+    page: Sequence[Scored],
+    used: Weights,
+    named: Mapping[int, int],
+    explain: bool,
+) -> list[Result]:
+    spellings = _weighted_spellings(snapshot, ranking) if page else {}
+    return [_result(catalog, snapshot, made, ranking, scored, used, spellings, named, explain) for scored in page]
+
+
+def _weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
+    idf = {term.term: term.idf for term in (*ranking.head, *ranking.text)}
+    return {spelling: idf[term] for spelling, term in snapshot.spellings_of(idf).items()}
+
+
+def _result(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    made: Plan,
+    ranking: Ranking,
+    scored: Scored,
+    used: Weights,
+    spellings: Mapping[str, float],
+    named: Mapping[int, int],
+    explain: bool,
+) -> Result:
+    segment = snapshot.segments[scored.segment]
+    section = int(segment.hit_section[scored.hit])
+    id_, title, collection, language, parent, source, type_ = catalog.db.execute(
+        "SELECT s.id, s.title, s.collection, s.language, s.parent, d.source, d.type"
+        " FROM sections s JOIN documents d USING (document) WHERE section = ?",
+        (section,),
+    ).fetchone()
+    languages = [
+        row[0]
+        for row in catalog.db.execute(
+            "SELECT DISTINCT language FROM sections WHERE id = ? AND collection = ? AND language IS NOT NULL ORDER BY 1",
+            (id_, collection),
+        )
+    ]
+    passage, text = _passage(catalog, segment, scored, named.get(section))
+    shown = snippet.cut(text, spellings)
+    return Result(
+        id=id_,
+        title=title,
+        score=round(scored.score, 6),
+        snippet=shown.text,
+        path=breadcrumb(catalog.db, collection, id_, title, parent, language),
+        collection=collection,
+        type=type_,
+        language=language,
+        languages=tuple(languages),
+        source=source,
+        passage=passage,
+        highlights=shown.highlights,
+        explanation=_explanation(snapshot, ranking, scored, used) if explain else None,
+    )
+
+
+def _passage(
+    catalog: Catalog, segment: Segment, scored: Scored, named: int | None
+) -> tuple[PassageRef | None, str]:
+    if scored.unit < 0:
+        return None, ""
+    number = int(segment.unit_passage[scored.unit])
+    if named is not None:
+        # The query names a section: show that one's own beginning.
+        first = catalog.db.execute(
+            "SELECT min(passage) FROM passages WHERE section = ? AND text != ''", (named,)
+        ).fetchone()[0]
+        number = first if first is not None else number
+    row = catalog.db.execute(
+        "SELECT s.id, s.title, p.first, p.last, p.text FROM passages p JOIN sections s USING (section) WHERE passage = ?",
+        (number,),
+    ).fetchone()
+    return PassageRef(row[0], row[1], (row[2], row[3])), row[4]
+
+
+def _explanation(snapshot: Snapshot, ranking: Ranking, scored: Scored, used: Weights) -> dict[str, Any]:
+    """Return what each part and term adds to the score; the parts add up to it."""
+    segment = snapshot.segments[scored.segment]
+    lead = int(lead_units(segment)[scored.hit])
+    parts: dict[str, Any] = {}
+    for name, field, unit, weight, terms, mean, parameters in (
+        ("passage", "text", scored.unit, used.passage, ranking.text, snapshot.text.mean, used.text),
+        ("lead", "text", lead, used.lead, ranking.text, snapshot.text.mean, used.text),
+        ("head", "head", scored.name, used.title, ranking.head, snapshot.head.mean, used.head),
+    ):
+        found = bm25.contributions(segment, field, unit, terms, mean, parameters) if unit >= 0 else {}
+        weighted = {term: round(weight * value, 6) for term, value in found.items()}
+        parts[name] = {"weight": weight, "score": round(sum(weight * v for v in found.values()), 6), "terms": weighted}
+    parts["id"] = {"score": round(scored.named, 6)}
+    return parts

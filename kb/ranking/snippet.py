@@ -1,0 +1,117 @@
+"""The part of a passage that shows why it was found, and where in it the words stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kb.analysis import words
+from kb.ranking.weights import SNIPPET_CHARACTERS
+
+_MOST_MATCHES = 200
+_BEFORE = 40
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """At most 240 characters of source text, whole words; `highlights` are [start, end) offsets in characters."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+def cut(text: str, spellings: Mapping[str, float]) -> Snippet:
+    """Return the window of a passage that holds the most weight of distinct words.
+
+    `spellings`: every spelling that counts, with the weight of its term. White space is collapsed; everything else
+    stands as in the source.
+    """
+    flat = " ".join(text.split())
+    found = matches(flat, spellings)
+    if len(flat) <= SNIPPET_CHARACTERS:
+        return Snippet(flat, tuple((start, end) for start, end, _, _ in found))
+    start, end = _window(flat, found)
+    before = _ELLIPSIS if start else ""
+    after = _ELLIPSIS if end < len(flat) else ""
+    shift = len(before) - start
+    return Snippet(
+        before + flat[start:end] + after,
+        tuple((a + shift, b + shift) for a, b, _, _ in found if a >= start and b <= end),
+    )
+
+
+def matches(text: str, spellings: Mapping[str, float]) -> list[tuple[int, int, str, float]]:
+    """Return (start, end, spelling, weight) of the words of a text that count, in order.
+
+    A whole identifier counts as one; where only a part of it is looked for, the part is marked.
+    """
+    out: list[tuple[int, int, str, float]] = []
+    for match in words.WORD.finditer(text):
+        word = match.group()
+        spelt = words.normalise(word)
+        weight = spellings.get(spelt)
+        if weight is not None:
+            out.append((match.start(), match.end(), spelt, weight))
+        elif not word.isalpha() or not (word.islower() or word.istitle() or word.isupper()) or not word.isascii():
+            out.extend(_inner(word, match.start(), spellings))
+        if len(out) >= _MOST_MATCHES:
+            break
+    return out
+
+
+def _inner(word: str, offset: int, spellings: Mapping[str, float]) -> list[tuple[int, int, str, float]]:
+    out: list[tuple[int, int, str, float]] = []
+    at = 0
+    for piece in words.parts(word):
+        start = word.find(piece, at)
+        if start < 0:
+            continue
+        for spelt in words.spellings(piece):
+            if spelt in spellings and not (out and out[-1][1] > offset + start):
+                inside = words.normalise(piece).find(spelt) if len(spelt) < len(piece) else 0
+                begin = start + max(inside, 0)
+                out.append((offset + begin, offset + begin + min(len(spelt), len(piece)), spelt, spellings[spelt]))
+                at = begin + min(len(spelt), len(piece))
+    return out
+
+
+def _window(text: str, found: list[tuple[int, int, str, float]]) -> tuple[int, int]:
+    room = SNIPPET_CHARACTERS - 2 * len(_ELLIPSIS)
+    best, best_start = -1.0, 0
+    for index, (start, _, _, _) in enumerate(found):
+        seen: dict[str, float] = {}
+        repeats = 0
+        for other_start, other_end, spelling, weight in found[index:]:
+            if other_end > start + room - _BEFORE:
+                break
+            repeats += spelling in seen
+            seen[spelling] = weight
+            del other_start
+        value = sum(seen.values()) + 0.01 * repeats
+        if value > best:
+            best, best_start = value, start
+    begin = _word_start(text, max(0, best_start - _BEFORE))
+    if begin > best_start:
+        begin = best_start
+    end = _word_end(text, begin, begin + room)
+    if end == len(text):
+        begin = max(_word_start(text, max(0, end - room)), 0)
+    return begin, end
+
+
+def _word_start(text: str, at: int) -> int:
+    if at == 0 or text[at - 1] == " ":
+        return at
+    space = text.find(" ", at)
+    return at if space < 0 or space - at > _BEFORE else space + 1
+
+
+def _word_end(text: str, begin: int, at: int) -> int:
+    if at >= len(text):
+        return len(text)
+    if text[at] == " ":
+        return at
+    space = text.rfind(" ", begin, at)
+    # A single word longer than a snippet has to be cut somewhere.
+    return space if space > begin else at

@@ -1,0 +1,53 @@
+"""The nearest known spelling of a word that the index has never seen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kb.analysis import words
+from kb.analysis.distance import signature, within
+from kb.index.segment import Segment
+from kb.index.snapshot import Snapshot
+
+SHORTEST = 4
+"""Words of fewer characters are not corrected: nearly every other short word is one edit away."""
+TWO_EDITS_FROM = 9
+"""From this many characters on, two edits are allowed."""
+
+
+def allowance(word: str) -> int:
+    """Return how many edits a word of its length may be away, in characters."""
+    return 0 if len(word) < SHORTEST else 1 if len(word) < TWO_EDITS_FROM else 2
+
+
+def correct(word: str, snapshot: Snapshot) -> str | None:
+    """Return the known spelling nearest to a word, the more frequent of equals, or None.
+
+    Words with digits or inner signs (numbers, versions, identifiers) are never corrected.
+    """
+    spelt = words.normalise(word)
+    most = allowance(spelt)
+    if not most or not spelt.isalpha():
+        return None
+    found: dict[str, tuple[int, int]] = {}
+    for segment in snapshot.segments:
+        for candidate in _candidates(segment, spelt, most):
+            distance = within(spelt, candidate, most)
+            if distance is not None and candidate not in found:
+                found[candidate] = (distance, -_frequency(snapshot, segment, candidate))
+    live = {candidate: rank for candidate, rank in found.items() if rank[1]}
+    return min(live, key=lambda candidate: (*live[candidate], candidate[0] != spelt[0], candidate)) if live else None
+
+
+def _candidates(segment: Segment, spelt: str, most: int) -> list[str]:
+    near = np.abs(segment.word_lengths.astype(np.int16) - len(spelt)) <= most
+    numbers = np.flatnonzero(near)
+    if not len(numbers):
+        return []
+    differing = np.bitwise_count(segment.word_signatures[numbers] ^ np.uint64(signature(spelt)))
+    return [segment.words[int(number)] for number in numbers[differing <= 2 * most]]
+
+
+def _frequency(snapshot: Snapshot, segment: Segment, spelling: str) -> int:
+    terms = segment.terms_of_word(spelling, segment.languages) or ()
+    return max((snapshot.frequency("text", t) + snapshot.frequency("head", t) for t in terms), default=0)

@@ -1,0 +1,1 @@
+"""Sections, lists, the tree and the state of a base, read from the catalog and the files."""

@@ -1,0 +1,39 @@
+"""Breadcrumbs: where a section stands in the tree."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+_SEPARATOR = " > "
+_DOTTED = re.compile(r"[^\W\d_][^\W_]*(?:\.[^\W_]+)+(?::[^\W_]+(?:\.[^\W_]+)*)?$")
+_DEEPEST = 64
+
+
+def label(id_: str, title: str) -> str:
+    """Return a section's name in a breadcrumb: its title, after its identifier where it has one."""
+    if _DOTTED.match(id_):
+        return id_ if title == id_ else f"{id_} {title}"
+    if len(id_) == 1 and id_ != title:
+        return f"{id_}. {title}"
+    return title
+
+
+def breadcrumb(
+    db: sqlite3.Connection, collection: str, id_: str, title: str, parent: str | None, language: str | None
+) -> str:
+    """Return the names from the top of the tree down to a section, in its language where the nodes above have it."""
+    names = [label(id_, title)]
+    seen = {id_}
+    while parent is not None and parent not in seen and len(names) < _DEEPEST:
+        seen.add(parent)
+        row = db.execute(
+            "SELECT id, title, parent FROM sections WHERE id = ? AND collection = ?"
+            " ORDER BY language IS NOT ?, language LIMIT 1",
+            (parent, collection, language),
+        ).fetchone()
+        if row is None:
+            break
+        names.append(label(row[0], row[1]))
+        parent = row[2]
+    return _SEPARATOR.join(reversed(names))

@@ -1,0 +1,293 @@
+"""One section: by id or source path, with its text and neighbours, or a window of its raw lines."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.answers import Node, RawWindow, SectionAnswer
+from kb.config import Collection
+from kb.errors import ArgumentError, BaseUnusable, NotFound
+from kb.reading.order import natural
+from kb.reading.paths import breadcrumb
+
+_LONGEST_ID = 512
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LANGUAGE = re.compile(r"[a-z]{2,3}$")
+_SUGGESTIONS = 5
+FAILED = "<failed to parse>"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which raw lines to give: from `offset` (1-based, clamped to 1), at most `limit` of them."""
+
+    offset: int = 1
+    limit: int | None = None
+    numbered: bool = False
+
+
+def check_id(id_: str) -> str:
+    """Return an id that may be looked up; ArgumentError for one that can't be an id of any base."""
+    if not isinstance(id_, str) or not id_.strip():
+        raise ArgumentError("an id may not be empty")
+    if len(id_) > _LONGEST_ID:
+        raise ArgumentError(f"an id may have {_LONGEST_ID} characters at most, got {len(id_)}")
+    if _CONTROL.search(id_):
+        raise ArgumentError("an id may not hold control characters")
+    if ".." in re.split(r"[/\\]", id_) or id_.startswith(("/", "\\", "~")):
+        raise ArgumentError(f"not an id or a source path inside the base: {id_}")
+    return id_.strip()
+
+
+def check_language(language: str | None) -> str | None:
+    """Return a language code that may be looked up; ArgumentError for one that is malformed."""
+    if language is not None and not _LANGUAGE.match(language):
+        raise ArgumentError(f"not a language code: {language!r}; write two lower-case letters, such as 'de'")
+    return language
+
+
+def check_window(raw: bool, offset: int | None, limit: int | None, numbered: bool | None) -> Window | None:
+    """Return the window asked for, None without `raw`; ArgumentError where the arguments don't fit together."""
+    if not raw:
+        if offset is not None or limit is not None:
+            raise ArgumentError(f"offset/limit are only valid with raw=True, got offset={offset}, limit={limit}")
+        if numbered:
+            raise ArgumentError(f"numbered is only valid with raw=True, got numbered={numbered}")
+        return None
+    for name, value in (("offset", offset), ("limit", limit)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise ArgumentError(f"{name} must be a whole number, got {value!r}")
+    return Window(max(offset if offset is not None else 1, 1), None if limit is None else max(limit, 0), bool(numbered))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row of the catalog that an id or path led to."""
+
+    section: int | None
+    id: str | None
+    title: str
+    collection: str
+    language: str | None
+    parent: str | None
+    document: int | None
+    first: int
+    last: int
+
+
+def find(db: sqlite3.Connection, wanted: str, language: str | None) -> Found:
+    """Return the section that an id or source path names. NotFound with suggestions, ArgumentError where it is not one."""
+    rows = _by_id(db, wanted)
+    if not rows and "@" in wanted:
+        name, _, collection = wanted.rpartition("@")
+        rows = [row for row in _by_id(db, name) if row.collection == collection]
+    if not rows:
+        return _by_source(db, wanted, language) or _unknown(db, wanted)
+    collections = sorted({row.collection for row in rows})
+    if len(collections) > 1:
+        named = ", ".join(f"{wanted}@{collection}" for collection in collections)
+        raise ArgumentError(f"{wanted} is in several collections; name one of: {named}")
+    return _in_language(rows, language, wanted)
+
+
+def _by_id(db: sqlite3.Connection, wanted: str) -> list[Found]:
+    columns = "section, id, title, collection, language, parent, document, first, last"
+    for condition in ("id = ?", "lower(id) = lower(?)"):
+        rows = db.execute(f"SELECT {columns} FROM sections WHERE {condition} ORDER BY section", (wanted,)).fetchall()
+        if rows:
+            return [Found(*row) for row in rows]
+    return []
+
+
+def _in_language(rows: list[Found], language: str | None, wanted: str) -> Found:
+    held = sorted({row.language for row in rows if row.language})
+    if language is not None:
+        for row in rows:
+            if row.language == language:
+                return row
+        raise NotFound(f"{wanted} has no variant in {language!r}; there are: {', '.join(held) or 'none'}")
+    # The default language lies flat: its document comes without a language folder, so its variant path is its source.
+    return rows[0] if len(rows) == 1 else min(rows, key=lambda row: (row.document is None, row.section))
+
+
+def _by_source(db: sqlite3.Connection, wanted: str, language: str | None) -> Found | None:
+    source, _, collection = wanted.rpartition("@") if "@" in wanted else (wanted, "", "")
+    rows = db.execute(
+        "SELECT s.section, s.id, s.title, d.collection, d.language, s.parent, d.document, s.first, s.last, d.error, d.title"
+        " FROM documents d LEFT JOIN sections s ON s.document = d.document AND s.ordinal = 0"
+        " WHERE d.source IN (?, ?) ORDER BY d.collection",
+        (wanted, source or wanted),
+    ).fetchall()
+    rows = [row for row in rows if not collection or row[3] == collection or row[0] is None]
+    if len({row[3] for row in rows}) > 1:
+        named = ", ".join(f"{wanted}@{row[3]}" for row in rows)
+        raise ArgumentError(f"{wanted} is in several collections; name one of: {named}")
+    for row in rows:
+        if language is not None and row[4] != language:
+            raise NotFound(f"{wanted} has no variant in {language!r}; there are: {row[4]}")
+        return Found(row[0], row[1], row[2] or row[10], row[3], row[4], row[5], row[6], row[7] or 1, row[8] or 0)
+    return None
+
+
+def _unknown(db: sqlite3.Connection, wanted: str) -> Found:
+    raise NotFound(f"section not found: {wanted}", suggestions(db, wanted))
+
+
+def suggestions(db: sqlite3.Connection, wanted: str) -> tuple[str, ...]:
+    """Return the ids nearest to one that is not there: those under the same prefix first, then by spelling."""
+    folded = wanted.lower()
+    head = re.match(r"[^.:#/]+", folded)
+    ids = [
+        row[0]
+        for row in db.execute(
+            "SELECT DISTINCT id FROM sections WHERE hit = section OR document IS NULL ORDER BY id LIMIT 20000"
+        )
+    ]
+
+    def rank(id_: str) -> tuple[bool, float, tuple[tuple[int, int, str], ...]]:
+        other = id_.lower()
+        same = bool(head) and other.startswith(head.group() if head else "")
+        return (not same, -difflib.SequenceMatcher(None, folded, other).ratio(), natural(id_))
+
+    near = sorted(ids, key=rank)[:_SUGGESTIONS]
+    return tuple(id_ for id_ in near if rank(id_)[1] <= -0.3)
+
+
+def section(db: sqlite3.Connection, collections: dict[str, Collection], found: Found) -> SectionAnswer:
+    """Return a section's text and neighbours."""
+    document = _document(db, found)
+    if document is not None and document["error"]:
+        return _failed(found, document)
+    body = _body(db, collections, found, document) if document is not None else ""
+    languages = tuple(
+        row[0]
+        for row in db.execute(
+            "SELECT DISTINCT language FROM sections WHERE id = ? AND collection = ? AND language IS NOT NULL ORDER BY 1",
+            (found.id, found.collection),
+        )
+    )
+    siblings = children(db, found.collection, found.parent, found.language) if found.parent is not None else []
+    return SectionAnswer(
+        id=found.id,
+        title=found.title,
+        path=breadcrumb(db, found.collection, found.id or "", found.title, found.parent, found.language),
+        body=body,
+        parent=found.parent,
+        children=tuple(children(db, found.collection, found.id, found.language)),
+        siblings=tuple(node for node in siblings if node.id != found.id),
+        word_count=len(body.split()),
+        language=found.language,
+        languages=languages,
+        collection=found.collection,
+        type=document["type"] if document is not None else None,
+        status=document["status"] if document is not None else None,
+        source=document["source"] if document is not None else None,
+        lines=(found.first, found.last) if document is not None and found.last >= found.first else None,
+    )
+
+
+def raw(db: sqlite3.Connection, collections: dict[str, Collection], found: Found, window: Window) -> RawWindow:
+    """Return lines of a section's body as they stand in the file. Windows put together give the whole."""
+    document = _document(db, found)
+    if document is None:
+        return RawWindow(found.id, "", window.offset, (), 0, window.numbered)
+    text = _text(collections, found, document)
+    lines = _lines(text)[_first(found, document) - 1 : found.last if found.id is not None else None]
+    start = window.offset - 1
+    chosen = lines[start:] if window.limit is None else lines[start : start + window.limit]
+    return RawWindow(found.id, document["source"], window.offset, tuple(chosen), len(lines), window.numbered)
+
+
+def children(db: sqlite3.Connection, collection: str, parent: str | None, language: str | None) -> list[Node]:
+    """Return the nodes under a parent in natural order, `sort_order` first; one a language-independent id."""
+    rows = db.execute(
+        "SELECT s.id, s.title, s.language, d.sort_order, s.dotted, s.ordinal, s.document FROM sections s"
+        " LEFT JOIN documents d USING (document) WHERE s.collection = ? AND s.parent IS ?",
+        (collection, parent),
+    ).fetchall()
+    by_id: dict[str, tuple[object, ...]] = {}
+    for row in rows:
+        held = by_id.get(row[0])
+        if held is None or (row[2] == language and held[2] != language):
+            by_id[row[0]] = row
+
+    def key(row: tuple[object, ...]) -> tuple[object, ...]:
+        order = row[3] if row[5] == 0 else None
+        # Headings of one document without identifiers stand in the order of the document.
+        place = natural(str(row[0])) if row[4] or row[5] == 0 else ((0, int(str(row[5])), ""),)
+        return (order is None, order or 0, not row[4], place)
+
+    return [Node(str(row[0]), str(row[1])) for row in sorted(by_id.values(), key=key)]
+
+
+def _document(db: sqlite3.Connection, found: Found) -> dict[str, str] | None:
+    if found.document is None:
+        return None
+    names = ("source", "type", "status", "error", "body_line", "collection", "warnings")
+    row = db.execute(f"SELECT {','.join(names)} FROM documents WHERE document = ?", (found.document,)).fetchone()
+    return None if row is None else dict(zip(names, row, strict=True))
+
+
+def _failed(found: Found, document: dict[str, str]) -> SectionAnswer:
+    return SectionAnswer(
+        id=None, title=FAILED, path=FAILED, body="", parent=None, children=(), siblings=(), word_count=0, language=None,
+        languages=(), collection=found.collection, type=document["type"], status=FAILED, source=document["source"],
+        lines=None, error=document["error"],
+    )  # fmt: skip
+
+
+def _body(
+    db: sqlite3.Connection, collections: dict[str, Collection], found: Found, document: dict[str, str]
+) -> str:
+    if Path(document["source"]).suffix.lower() in (".html", ".htm"):
+        return _html_body(db, found)
+    lines = _lines(_text(collections, found, document))
+    return "".join(lines[_first(found, document) - 1 : found.last]).strip("\n")
+
+
+def _html_body(db: sqlite3.Connection, found: Found) -> str:
+    """Return the readable text of an HTML section: titles as Markdown headings, blocks as they were indexed."""
+    out: list[str] = []
+    for title, level, first, section_ in db.execute(
+        "SELECT title, level, first, section FROM sections WHERE document = ? AND first >= ? AND last <= ? ORDER BY ordinal",
+        (found.document, found.first, found.last),
+    ).fetchall():
+        if level:
+            out.append(f"{'#' * level} {title}")
+        del first
+        out.extend(
+            row[0]
+            for row in db.execute(
+                "SELECT text FROM passages WHERE section = ? AND text != '' ORDER BY passage", (section_,)
+            )
+        )
+    return "\n\n".join(out)
+
+
+def _first(found: Found, document: dict[str, str]) -> int:
+    """Return the line where a section's body begins; the root's begins after the front matter."""
+    return max(found.first, int(document["body_line"])) if found.id is not None else 1
+
+
+def _text(collections: dict[str, Collection], found: Found, document: dict[str, str]) -> str:
+    from kb.documents.decode import NotText, decode  # on use: only reading needs them
+    from kb.documents.read import content
+
+    collection = collections.get(found.collection)
+    if collection is None:
+        raise BaseUnusable(f"collection {found.collection!r} is no longer part of the base; run: kb index")
+    data, problem = content(collection.root, document["source"])
+    if problem is not None:
+        raise BaseUnusable(f"{document['source']}: {problem.error}; run: kb index")
+    try:
+        return decode(document["source"], data).text
+    except NotText as error:
+        raise BaseUnusable(f"{document['source']}: {error}; run: kb index") from error
+
+
+def _lines(text: str) -> list[str]:
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

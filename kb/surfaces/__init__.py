@@ -1,0 +1,1 @@
+"""Answers out: the command and whatever else shows what `KnowledgeBase` returns."""

@@ -1,0 +1,66 @@
+"""What the commands share: their options, and how an answer is printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from kb.base import KnowledgeBase
+from kb.errors import ArgumentError
+
+Run = Callable[[KnowledgeBase, argparse.Namespace], int]
+Check = Callable[[argparse.Namespace], None]
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line that says what to do."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ArgumentError instead of printing the usage and leaving."""
+        raise ArgumentError(f"{message} (see: {self.prog} --help)")
+
+
+def command(commands: Any, name: str, purpose: str, run: Run, check: Check | None = None) -> argparse.ArgumentParser:
+    """Add a command. `check` looks at the arguments before the base is opened."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=purpose, description=purpose[0].upper() + purpose[1:] + "."
+    )
+    # SUPPRESS keeps a value given before the command from being overwritten by the default after it.
+    common(parser, argparse.SUPPRESS)
+    parser.set_defaults(run=run, check=check)
+    return parser
+
+
+def common(parser: argparse.ArgumentParser, default: Any) -> None:
+    """Add the options that stand before or after the command."""
+    parser.add_argument(
+        "--base",
+        default=default,
+        metavar="PATH",
+        help="a folder, a file or a kb.toml (default: KB_BASE, the nearest kb.toml, the shipped base)",
+    )
+    parser.add_argument("--json", action="store_true", default=default or False, help="print JSON")
+
+
+def filters(parser: argparse.ArgumentParser) -> None:
+    """Add the options that narrow by collection, type and status."""
+    parser.add_argument(
+        "--collection", action="append", default=[], metavar="C", help="only this collection (may be repeated)"
+    )
+    parser.add_argument(
+        "--type", action="append", default=[], metavar="T", help="only documents of this type (may be repeated)"
+    )
+    parser.add_argument("--status", metavar="S", help="only documents with this status")
+
+
+def emit(options: argparse.Namespace, body: dict[str, Any], human: Callable[[], str]) -> None:
+    """Print an answer: JSON where that was asked for, else text."""
+    sys.stdout.write(json.dumps(body, ensure_ascii=False, indent=2) + "\n" if options.json else human())
+
+
+def plain(text: str) -> str:
+    """Return an argument without the lone surrogates that undecodable bytes of a command line leave."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,1 @@
+"""The commands of `kb`, one module a group: their options, and what they print."""

@@ -1,0 +1,32 @@
+"""`kb index` and `kb status`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from kb.base import KnowledgeBase
+from kb.surfaces import text
+from kb.surfaces.arguments import command, emit
+
+
+def add(commands: Any) -> None:
+    """Add the commands to the parser."""
+    index = command(commands, "index", "bring the index up to date", _index)
+    index.add_argument("--rebuild", action="store_true", help="make the index anew")
+    command(commands, "status", "show what the base holds and how its index stands", _status)
+
+
+def _index(base: KnowledgeBase, options: argparse.Namespace) -> int:
+    answer = base.index(rebuild=options.rebuild)
+    emit(options, answer.as_json(), lambda: text.index(answer))
+    for warning in answer.warnings:
+        sys.stderr.write(f"kb: {text.one_line(warning)}\n")
+    return 0
+
+
+def _status(base: KnowledgeBase, options: argparse.Namespace) -> int:
+    answer = base.status()
+    emit(options, answer.as_json(), lambda: text.status(answer))
+    return 0
