@@ -117,7 +117,9 @@ class KnowledgeBase:
         settings = self.config.search
         weights = Weights()
         weights = replace(
-            weights, text=replace(weights.text, k1=settings.k1, b=settings.b), head=replace(weights.head, k1=settings.k1)
+            weights,
+            text=replace(weights.text, k1=settings.k1, b=settings.b),
+            head=replace(weights.head, k1=settings.k1),
         )
 
         def answer(catalog: Catalog) -> SearchAnswer:
@@ -139,9 +141,7 @@ class KnowledgeBase:
         wanted = sections.check_id(id_)
         sections.check_language(language)
         return self._read(
-            lambda catalog: sections.section(
-                catalog.db, self._collections, sections.find(catalog.db, wanted, language)
-            )
+            lambda catalog: sections.section(catalog.db, self._collections, sections.find(catalog.db, wanted, language))
         )[1]
 
     def raw(
@@ -158,9 +158,7 @@ class KnowledgeBase:
         sections.check_language(language)
         window = sections.check_window(True, offset, limit, numbered) or sections.Window()
         return self._read(
-            lambda catalog: sections.raw(
-                catalog.db, self._collections, sections.find(catalog.db, wanted, language), window
-            )
+            lambda catalog: sections.raw(catalog.db, self._collections, sections.find(catalog.db, wanted, language), window)
         )[1]
 
     def list(
@@ -236,7 +234,12 @@ class KnowledgeBase:
             report = update(catalog, self.config, self._words(), rebuild=rebuild, progress=self._progress)
         warnings = [self._warning] if self._warning else []
         return IndexAnswer(
-            report.indexed, report.removed, report.unchanged, time.monotonic() - started, report.rebuilt, tuple(warnings)
+            report.indexed,
+            report.removed,
+            report.unchanged,
+            time.monotonic() - started,
+            report.rebuilt,
+            tuple(warnings),
         )
 
     def _discard(self) -> None:
@@ -285,9 +288,7 @@ class KnowledgeBase:
             reason = "another process is writing the index"
         except sqlite3.DatabaseError as error:
             raise damaged(error) from error
-        stale = frozenset(
-            [*found.gone, *(c.known.document for c in found.candidates if c.known is not None and not c.doubtful)]
-        )
+        stale = frozenset([*found.gone, *(c.known.document for c in found.candidates if c.known is not None and not c.doubtful)])
         return Freshness(f"{reason}: answered from the index as it was; run: kb index", stale)
 
     def _update(self, catalog: Catalog, wait: float | None) -> None:
@@ -323,7 +324,9 @@ class KnowledgeBase:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 catalog = Catalog.open(self._folder)
             except (OSError, sqlite3.OperationalError) as error:
-                self._warning = f"the index can't be kept ({error}): answered from memory; set KB_CACHE to a folder that can be written"
+                self._warning = (
+                    f"the index can't be kept ({error}): answered from memory; set KB_CACHE to a folder that can be written"
+                )
                 self._memory = catalog = Catalog.open(None)
             self._opened.append(catalog)
             self._local.catalog = catalog

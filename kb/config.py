@@ -181,7 +181,9 @@ def _section(path: Path, name: str, data: object, kind: type[T]) -> T:
         wanted = type(known[key].default)
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
-        values[key] = _typed(path, f"{name}.{key}", value, wanted, {int: "a whole number", float: "a number"}.get(wanted, "a text"))
+        values[key] = _typed(
+            path, f"{name}.{key}", value, wanted, {int: "a whole number", float: "a number"}.get(wanted, "a text")
+        )
     return kind(**values)
 
 
@@ -192,7 +194,7 @@ def _known(path: Path, prefix: str, data: Mapping[str, object], valid: tuple[str
 
 
 def _typed(path: Path, name: str, value: object, kind: type, words: str) -> Any:
-    if not isinstance(value, kind) or isinstance(value, bool) and kind is not bool:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(f"{path}: {name} must be {words}, got {value!r}")
     return value
 

@@ -12,6 +12,7 @@ from kb.analysis import words
 from kb.analysis.languages import language_for, script
 from kb.analysis.stems import stem
 
+
 class Analyzer:
     """Turns words into terms. Holds a memory of words seen, so every distinct word is worked out once."""
 

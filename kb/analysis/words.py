@@ -24,7 +24,9 @@ _STRESS = re.compile("(?<=[\u0400-\u04ff])[\u0300\u0301]")
 _CAMEL = re.compile(r"(?<=[a-zа-яёäöüß0-9])(?=[A-ZА-ЯЁÄÖÜ])|(?<=[A-ZА-ЯЁ])(?=[A-ZА-ЯЁ][a-zа-яё])")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]")
-_CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
+_CJK_RUN = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+"
+)
 _FOLD = str.maketrans({"ё": "е", "ß": "ss", "’": "'", "‑": "-"})
 
 LONGEST = 128

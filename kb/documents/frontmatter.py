@@ -103,7 +103,7 @@ class _BadYaml(Exception):
 
 def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str]]:
     """The mapping and, for its plain values, the text as written; `None` where the YAML is no mapping."""
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     # The C parser recurses without a limit of its own; the Python one raises.
     deep = _NESTED.search(inner) or inner.count("[") + inner.count("{") > 500

@@ -73,8 +73,7 @@ class _Reader(HTMLParser):
         lowered = text.lower()
         # An element without an end does not hide the rest of the file.
         self._last_end = {
-            name: lowered.count("\n", 0, lowered.rfind(f"</{name}")) + 1 if f"</{name}" in lowered else 0
-            for name in _DROPPED
+            name: lowered.count("\n", 0, lowered.rfind(f"</{name}")) + 1 if f"</{name}" in lowered else 0 for name in _DROPPED
         }
         self._dropped: str | None = None
         self._dropped_depth = 0

@@ -143,9 +143,7 @@ class SegmentBuilder:
         return units, unit_hit, unit_passage, starts
 
 
-def postings(
-    name: str, unit_of: NDArray[np.int64], terms: NDArray[np.int32], units: int, vocabulary: int
-) -> Arrays:
+def postings(name: str, unit_of: NDArray[np.int64], terms: NDArray[np.int32], units: int, vocabulary: int) -> Arrays:
     """Return the arrays of one field from its tokens: the unit and the term of each."""
     keys = terms.astype(np.int64) * max(units, 1) + unit_of
     keys.sort()
@@ -155,9 +153,7 @@ def postings(
     posting_term = (distinct // max(units, 1)).astype(np.int32)
     posting_unit = (distinct - posting_term.astype(np.int64) * max(units, 1)).astype(np.int32)
     lengths = np.bincount(unit_of, minlength=units).astype(np.int32)
-    return field_arrays(
-        name, posting_term, posting_unit, np.minimum(counts, _MOST_COUNTED).astype(np.uint8), lengths, vocabulary
-    )
+    return field_arrays(name, posting_term, posting_unit, np.minimum(counts, _MOST_COUNTED).astype(np.uint8), lengths, vocabulary)
 
 
 def field_arrays(

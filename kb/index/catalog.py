@@ -185,11 +185,20 @@ class Catalog:
         )
         return [
             SegmentRow(
-                *row[:2],
-                tuple(json.loads(row[2])),
-                *row[3:8],
-                Dead(
-                    *map(_ints, row[8:11]), (_ints(row[11]), _ints(row[12])), (_ints(row[13]), _ints(row[14]))
+                number=row[0],
+                file=row[1],
+                languages=tuple(json.loads(row[2])),
+                units=row[3],
+                unit_terms=row[4],
+                names=row[5],
+                name_terms=row[6],
+                hits=row[7],
+                dead=Dead(
+                    units=_ints(row[8]),
+                    names=_ints(row[9]),
+                    hits=_ints(row[10]),
+                    text=(_ints(row[11]), _ints(row[12])),
+                    head=(_ints(row[13]), _ints(row[14])),
                 ),
             )
             for row in rows

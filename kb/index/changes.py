@@ -69,11 +69,7 @@ def find(catalog: Catalog, collections: Sequence[Collection]) -> Changes:
         walks[collection.name] = found
         for file in found.files:
             held = known.pop((collection.name, file.source), None)
-            if (
-                held is None
-                or (file.size, file.mtime_ns) != (held.size, held.mtime)
-                or held.checked - file.mtime_ns < _DOUBT_NS
-            ):
+            if held is None or (file.size, file.mtime_ns) != (held.size, held.mtime) or held.checked - file.mtime_ns < _DOUBT_NS:
                 candidates.append(Candidate(collection, file, held))
     return Changes(tuple(candidates), tuple(held.document for held in known.values()), walks)
 

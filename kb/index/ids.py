@@ -45,7 +45,7 @@ def assign(wanted: str, claims: Iterable[Claim], taken: Iterable[str] = ()) -> d
 
 def prefixes(dotted: str) -> list[str]:
     """Return the ids a dotted identifier lies under, nearest first: `B.3:1.2` -> `B.3:1`, `B.3`, `B`."""
-    out = []
+    out: list[str] = []
     while True:
         cut = max(dotted.rfind("."), dotted.rfind(":"))
         if cut <= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from kb.analysis.analyzer import Analyzer
 from kb.index.builder import field_arrays, group_arrays, word_arrays
 from kb.index.segment import Postings, Segment
 from kb.index.vocabulary import Arrays, pack
+
+T = TypeVar("T", bound=np.generic)
 
 
 def merge(segments: Sequence[Segment], languages: Sequence[str], analyzer: Analyzer) -> Arrays:
@@ -113,5 +116,5 @@ def _renumbered(live: Sequence[NDArray[np.bool_]]) -> list[NDArray[np.int32]]:
     return out
 
 
-def _join(arrays: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
+def _join(arrays: Sequence[NDArray[T]]) -> NDArray[T]:
     return np.concatenate(arrays)

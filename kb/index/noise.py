@@ -59,9 +59,10 @@ def refresh(catalog: Catalog, collection: str, pending: int) -> frozenset[int]:
 
     `pending`: documents that are counted in the blocks but not yet written as documents.
     """
-    documents = pending + catalog.db.execute(
-        "SELECT count(*) FROM documents WHERE collection = ? AND error IS NULL", (collection,)
-    ).fetchone()[0]
+    documents = (
+        pending
+        + catalog.db.execute("SELECT count(*) FROM documents WHERE collection = ? AND error IS NULL", (collection,)).fetchone()[0]
+    )
     least = max(FEWEST_DOCUMENTS, -(-documents * SHARE // 1))
     now = frozenset(
         row[0]

@@ -71,9 +71,7 @@ class Postings:
 class Segment:
     """A segment as a query sees it: its mapped arrays, and what has been removed from it since."""
 
-    def __init__(
-        self, number: int, arrays: ArrayFile, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD
-    ) -> None:
+    def __init__(self, number: int, arrays: ArrayFile, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD) -> None:
         self.number = number
         self.arrays = arrays
         self.languages = tuple(languages)
@@ -98,9 +96,7 @@ class Segment:
         self.term_words: NDArray[np.int32] = arrays["term_word"]
 
     @classmethod
-    def open(
-        cls, number: int, path: Path, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD
-    ) -> Segment:
+    def open(cls, number: int, path: Path, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD) -> Segment:
         """Map a segment's file. FileNotFoundError or IndexDamaged where it can't be used."""
         return cls(number, ArrayFile.open(path), languages, dead)
 

@@ -52,9 +52,7 @@ class Snapshot:
 
     def spellings_of(self, terms: Iterable[str]) -> dict[str, str]:
         """Return spelling -> term for everything that is written for one of the terms."""
-        return {
-            spelling: term for term in terms for segment in self.segments for spelling in segment.spellings_of(term)
-        }
+        return {spelling: term for term in terms for segment in self.segments for spelling in segment.spellings_of(term)}
 
 
 def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:

@@ -8,6 +8,7 @@ others are done again in the same write. Nothing is visible to readers before th
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -191,10 +192,10 @@ class _Writer:
         """Give every contested id to the first document by path; those whose ids change are written again."""
         for _ in range(10):
             moved: dict[str, set[int]] = {}
-            for collection, wanted in sorted(self._touched):
-                for document, current, right in self._contested(collection, wanted):
+            for name, wanted in sorted(self._touched):
+                for document, current, right in self._contested(name, wanted):
                     if current != right:
-                        moved.setdefault(collection, set()).add(document)
+                        moved.setdefault(name, set()).add(document)
             if not moved:
                 return
             for collection in self._config.collections:
@@ -307,20 +308,21 @@ class _Writer:
                 held.extend(words.of(passage.text))
                 units.append((numbers.passage, held))
             title = f"{section.id} {section.title}" if section.explicit else section.title
-            names = [title, *(document.aliases if hit.section == 0 else ())]
+            called = [title, *(document.aliases if hit.section == 0 else ())]
             if hit.above:
-                names.append(" ".join((*hit.above, section.title)))
+                called.append(" ".join((*hit.above, section.title)))
             builder.add(
                 HitUnits(
-                    first_section + hit.section, number, ids.group_number(collection.name, final[hit.section]),
-                    [words.of(name) for name in names], units,
+                    first_section + hit.section,
+                    number,
+                    ids.group_number(collection.name, final[hit.section]),
+                    [words.of(name) for name in called],
+                    units,
                 )
             )
         return len(cut)
 
-    def _document_row(
-        self, job: Job, number: int, segment: int | None, first_hit: int, hits: int
-    ) -> tuple[object, ...]:
+    def _document_row(self, job: Job, number: int, segment: int | None, first_hit: int, hits: int) -> tuple[object, ...]:
         document = job.document
         return (
             number, job.collection.name, document.source, job.size, job.mtime, job.checked, job.digest, job.variant,
@@ -377,11 +379,10 @@ class _Writer:
 class _Numbers:
     """Catalog numbers not used before, continued from the highest there are."""
 
-    def __init__(self, db: object) -> None:
-        execute = db.execute  # type: ignore[attr-defined]
-        self.document = execute("SELECT coalesce(max(document), 0) FROM documents").fetchone()[0]
-        self.section = execute("SELECT coalesce(max(section), 0) FROM sections").fetchone()[0]
-        self.passage = execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()[0]
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.document = int(db.execute("SELECT coalesce(max(document), 0) FROM documents").fetchone()[0])
+        self.section = int(db.execute("SELECT coalesce(max(section), 0) FROM sections").fetchone()[0])
+        self.passage = int(db.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()[0])
 
     def next_document(self) -> int:
         self.document += 1

@@ -59,6 +59,4 @@ class Vocabulary:
         """Return every string, in the order of their numbers."""
         blob = self._blob.tobytes()
         bounds = self._offsets.tolist()
-        return [
-            blob[start:end].decode("utf-8", "surrogatepass") for start, end in zip(bounds, bounds[1:], strict=False)
-        ]
+        return [blob[start:end].decode("utf-8", "surrogatepass") for start, end in zip(bounds, bounds[1:], strict=False)]

@@ -84,9 +84,7 @@ def norms(segment: Segment, field: str, mean: float, parameters: Parameters) -> 
     return found
 
 
-def impacts(
-    counts: NDArray[np.uint8], norm: NDArray[np.float32], weight: float, k1: float
-) -> NDArray[np.float32]:
+def impacts(counts: NDArray[np.uint8], norm: NDArray[np.float32], weight: float, k1: float) -> NDArray[np.float32]:
     """Return what each posting of a term adds to its unit's score."""
     tf = counts.astype(np.float32)
     return np.float32(weight * (k1 + 1)) * tf / (tf + norm)
@@ -139,4 +137,5 @@ def at_least(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
         return found
     held = values[found]
     last = np.partition(held, len(held) - count)[len(held) - count]
-    return found[held >= last]
+    best: NDArray[np.int64] = found[held >= last]
+    return best

@@ -20,14 +20,16 @@ from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.ranking.plan import Plan
 
 HitMask = NDArray[np.bool_]
+_TEXT = Parameters(weights.K1, weights.B)
+_HEAD = Parameters(weights.K1, weights.HEAD_B)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """Parameters of a ranking: BM25's for both fields, and what each part adds."""
 
-    text: Parameters = Parameters(weights.K1, weights.B)
-    head: Parameters = Parameters(weights.K1, weights.HEAD_B)
+    text: Parameters = _TEXT
+    head: Parameters = _HEAD
     passage: float = weights.PASSAGE_WEIGHT
     lead: float = weights.LEAD_WEIGHT
     title: float = weights.HEAD_WEIGHT
@@ -101,7 +103,9 @@ def rank(
     return Ranking(
         tuple(
             Scored(
-                position, hit, score,
+                position,
+                hit,
+                score,
                 _best_unit(snapshot.segments[position], units[position], hit),
                 _best_name(snapshot.segments[position], heads[position], hit),
                 boosts[position].get(hit, 0.0),
@@ -166,7 +170,13 @@ def _best(
             found = bm25.at_least(scores, wanted)
             complete = complete and len(found) < wanted
             rows.extend(
-                (float(scores[at]), position, int(at), int(segment.group[segment.hit_group[at]]), int(segment.hit_section[at]))
+                (
+                    float(scores[at]),
+                    position,
+                    int(at),
+                    int(segment.group[segment.hit_group[at]]),
+                    int(segment.hit_section[at]),
+                )
                 for at in found
             )
         rows.sort(key=lambda row: -row[0])

@@ -76,11 +76,14 @@ def _named(catalog: Catalog, query: Query) -> dict[int, int]:
     for word in dict.fromkeys(wanted):
         rows: list[tuple[int, int, bool, str]] = []
         for condition in ("id = ?", "lower(id) = lower(?)"):
-            rows = rows or catalog.db.execute(
-                "SELECT hit, section, source = variant, id FROM sections JOIN documents USING (document)"
-                f" WHERE {condition} AND hit IS NOT NULL",
-                (word,),
-            ).fetchall()
+            rows = (
+                rows
+                or catalog.db.execute(
+                    "SELECT hit, section, source = variant, id FROM sections JOIN documents USING (document)"
+                    f" WHERE {condition} AND hit IS NOT NULL",
+                    (word,),
+                ).fetchall()
+            )
         flat = {row[3] for row in rows if row[2]}
         for hit, section, is_flat, id_ in rows:
             # An id says nothing of a language: where nothing else is asked, the variant that lies flat answers.
@@ -89,9 +92,7 @@ def _named(catalog: Catalog, query: Query) -> dict[int, int]:
     return out
 
 
-def _masks(
-    catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters
-) -> list[HitMask | None] | None:
+def _masks(catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters) -> list[HitMask | None] | None:
     if filters == Filters() and not made.phrases and not made.excluded:
         return None
     documents = _documents(catalog, filters)
@@ -249,17 +250,13 @@ def _result(
     )
 
 
-def _passage(
-    catalog: Catalog, segment: Segment, scored: Scored, named: int | None
-) -> tuple[PassageRef | None, str]:
+def _passage(catalog: Catalog, segment: Segment, scored: Scored, named: int | None) -> tuple[PassageRef | None, str]:
     if scored.unit < 0:
         return None, ""
     number = int(segment.unit_passage[scored.unit])
     if named is not None:
         # The query names a section: show that one's own beginning.
-        first = catalog.db.execute(
-            "SELECT min(passage) FROM passages WHERE section = ? AND text != ''", (named,)
-        ).fetchone()[0]
+        first = catalog.db.execute("SELECT min(passage) FROM passages WHERE section = ? AND text != ''", (named,)).fetchone()[0]
         number = first if first is not None else number
     row = catalog.db.execute(
         "SELECT s.id, s.title, p.first, p.last, p.text FROM passages p JOIN sections s USING (section) WHERE passage = ?",

@@ -111,11 +111,20 @@ def _row(db: sqlite3.Connection, rows: Iterable[Sequence[object]]) -> Row:
         language=str(language),
         languages=tuple(sorted({str(row[5]) for row in variants})),
         source=str(source),
-        path=breadcrumb(
-            db, str(collection), str(id_), str(title), None if first[8] is None else str(first[8]), str(language)
-        ),
+        path=breadcrumb(db, str(collection), str(id_), str(title), None if first[8] is None else str(first[8]), str(language)),
     )
 
 
 def _failed_row(row: Sequence[object]) -> Row:
-    return Row(None, FAILED, str(row[2]), None if row[3] is None else str(row[3]), FAILED, None, (), str(row[6]), FAILED, str(row[8]))
+    return Row(
+        None,
+        FAILED,
+        str(row[2]),
+        None if row[3] is None else str(row[3]),
+        FAILED,
+        None,
+        (),
+        str(row[6]),
+        FAILED,
+        str(row[8]),
+    )

@@ -19,17 +19,14 @@ def label(id_: str, title: str) -> str:
     return title
 
 
-def breadcrumb(
-    db: sqlite3.Connection, collection: str, id_: str, title: str, parent: str | None, language: str | None
-) -> str:
+def breadcrumb(db: sqlite3.Connection, collection: str, id_: str, title: str, parent: str | None, language: str | None) -> str:
     """Return the names from the top of the tree down to a section, in its language where the nodes above have it."""
     names = [label(id_, title)]
     seen = {id_}
     while parent is not None and parent not in seen and len(names) < _DEEPEST:
         seen.add(parent)
         row = db.execute(
-            "SELECT id, title, parent FROM sections WHERE id = ? AND collection = ?"
-            " ORDER BY language IS NOT ?, language LIMIT 1",
+            "SELECT id, title, parent FROM sections WHERE id = ? AND collection = ? ORDER BY language IS NOT ?, language LIMIT 1",
             (parent, collection, language),
         ).fetchone()
         if row is None:

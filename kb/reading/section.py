@@ -143,9 +143,7 @@ def suggestions(db: sqlite3.Connection, wanted: str) -> tuple[str, ...]:
     head = re.match(r"[^.:#/]+", folded)
     ids = [
         row[0]
-        for row in db.execute(
-            "SELECT DISTINCT id FROM sections WHERE hit = section OR document IS NULL ORDER BY id LIMIT 20000"
-        )
+        for row in db.execute("SELECT DISTINCT id FROM sections WHERE hit = section OR document IS NULL ORDER BY id LIMIT 20000")
     ]
 
     def rank(id_: str) -> tuple[bool, float, tuple[tuple[int, int, str], ...]]:
@@ -240,9 +238,7 @@ def _failed(found: Found, document: dict[str, str]) -> SectionAnswer:
     )  # fmt: skip
 
 
-def _body(
-    db: sqlite3.Connection, collections: dict[str, Collection], found: Found, document: dict[str, str]
-) -> str:
+def _body(db: sqlite3.Connection, collections: dict[str, Collection], found: Found, document: dict[str, str]) -> str:
     if Path(document["source"]).suffix.lower() in (".html", ".htm"):
         return _html_body(db, found)
     lines = _lines(_text(collections, found, document))
@@ -261,9 +257,7 @@ def _html_body(db: sqlite3.Connection, found: Found) -> str:
         del first
         out.extend(
             row[0]
-            for row in db.execute(
-                "SELECT text FROM passages WHERE section = ? AND text != '' ORDER BY passage", (section_,)
-            )
+            for row in db.execute("SELECT text FROM passages WHERE section = ? AND text != '' ORDER BY passage", (section_,))
         )
     return "\n\n".join(out)
 

@@ -26,21 +26,23 @@ def collection_status(catalog: Catalog, collection: Collection) -> CollectionSta
         name=name,
         root=str(collection.root),
         documents=documents,
-        sections=db.execute(
-            "SELECT count(DISTINCT id) FROM sections WHERE collection = ? AND hit = section", (name,)
-        ).fetchone()[0],
+        sections=db.execute("SELECT count(DISTINCT id) FROM sections WHERE collection = ? AND hit = section", (name,)).fetchone()[
+            0
+        ],
         passages=db.execute(
             "SELECT count(*) FROM passages JOIN documents USING (document) WHERE collection = ?", (name,)
         ).fetchone()[0],
         languages=dict(
             db.execute(
-                "SELECT language, count(*) FROM documents WHERE collection = ? AND error IS NULL GROUP BY 1 ORDER BY 1", (name,)
+                "SELECT language, count(*) FROM documents WHERE collection = ? AND error IS NULL GROUP BY 1 ORDER BY 1",
+                (name,),
             ).fetchall()
         ),
         skipped=skipped,
         errors=tuple(
             db.execute(
-                "SELECT source, error FROM documents WHERE collection = ? AND error IS NOT NULL ORDER BY source", (name,)
+                "SELECT source, error FROM documents WHERE collection = ? AND error IS NOT NULL ORDER BY source",
+                (name,),
             ).fetchall()
         ),
         warnings=(*warnings, *notes),

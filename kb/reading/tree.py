@@ -27,6 +27,4 @@ def _node(db: sqlite3.Connection, collection: str, node: Node, depth: int, above
     if depth <= 0:
         return TreeNode(node.id, node.title, collection, (), len(below))
     inside = above | {node.id}
-    return TreeNode(
-        node.id, node.title, collection, tuple(_node(db, collection, child, depth - 1, inside) for child in below)
-    )
+    return TreeNode(node.id, node.title, collection, tuple(_node(db, collection, child, depth - 1, inside) for child in below))

@@ -25,9 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 def command(commands: Any, name: str, purpose: str, run: Run, check: Check | None = None) -> argparse.ArgumentParser:
     """Add a command. `check` looks at the arguments before the base is opened."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=purpose, description=purpose[0].upper() + purpose[1:] + "."
-    )
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
     # SUPPRESS keeps a value given before the command from being overwritten by the default after it.
     common(parser, argparse.SUPPRESS)
     parser.set_defaults(run=run, check=check)
@@ -47,12 +45,8 @@ def common(parser: argparse.ArgumentParser, default: Any) -> None:
 
 def filters(parser: argparse.ArgumentParser) -> None:
     """Add the options that narrow by collection, type and status."""
-    parser.add_argument(
-        "--collection", action="append", default=[], metavar="C", help="only this collection (may be repeated)"
-    )
-    parser.add_argument(
-        "--type", action="append", default=[], metavar="T", help="only documents of this type (may be repeated)"
-    )
+    parser.add_argument("--collection", action="append", default=[], metavar="C", help="only this collection (may be repeated)")
+    parser.add_argument("--type", action="append", default=[], metavar="T", help="only documents of this type (may be repeated)")
     parser.add_argument("--status", metavar="S", help="only documents with this status")
 
 

@@ -42,7 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("kb: interrupted\n")
         return 130
     except OSError as error:
-        _report(KBError(f"{error.strerror or error}: {error.filename or 'the base'}; check the path and its permissions"), as_json)
+        _report(
+            KBError(f"{error.strerror or error}: {error.filename or 'the base'}; check the path and its permissions"),
+            as_json,
+        )
         return KBError.exit_code
 
 

@@ -111,10 +111,7 @@ def _branch(node: TreeNode, depth: int) -> str:
 
 def index(answer: IndexAnswer) -> str:
     """Return what an index run did."""
-    return (
-        f"{answer.indexed} files indexed, {answer.removed} removed, {answer.unchanged} unchanged"
-        f" in {answer.seconds:.2f} s\n"
-    )
+    return f"{answer.indexed} files indexed, {answer.removed} removed, {answer.unchanged} unchanged in {answer.seconds:.2f} s\n"
 
 
 def status(answer: StatusAnswer) -> str:

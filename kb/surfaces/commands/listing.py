@@ -19,9 +19,7 @@ def add(commands: Any) -> None:
     listing.add_argument("--where", action="append", default=[], metavar="K=V", help="front matter key with this value")
     listing.add_argument("--glob", metavar="PATTERN", help="only source files that match, such as 'notes/*.md'")
     listing.add_argument("--offset", type=int, default=0, metavar="N", help="rows to skip (default 0)")
-    listing.add_argument(
-        "--max-results", type=int, default=25, metavar="N", help="rows to return, 1 to 100 (default 25)"
-    )
+    listing.add_argument("--max-results", type=int, default=25, metavar="N", help="rows to return, 1 to 100 (default 25)")
 
     tree = command(commands, "tree", "show the tree of sections", _tree)
     tree.add_argument("id", nargs="?", metavar="ID", help="only what lies under this section")

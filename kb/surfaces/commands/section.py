@@ -30,9 +30,7 @@ def _check(options: argparse.Namespace) -> None:
 def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
     id_ = plain(options.id)
     if options.raw:
-        window = base.raw(
-            id_, offset=options.offset, limit=options.limit, numbered=options.numbered, language=options.language
-        )
+        window = base.raw(id_, offset=options.offset, limit=options.limit, numbered=options.numbered, language=options.language)
         emit(options, window.as_json(), lambda: text.raw(window))
         return 0
     found = base.section(id_, language=options.language)
