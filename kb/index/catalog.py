@@ -210,9 +210,11 @@ class Catalog:
         self.db.execute(
             "INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                row.number, row.file, json.dumps(row.languages), row.units, row.unit_terms, row.names, row.name_terms,
-                row.hits, dead.units.tobytes(), dead.names.tobytes(), dead.hits.tobytes(), dead.text[0].tobytes(), dead.text[1].tobytes(),
-                dead.head[0].tobytes(), dead.head[1].tobytes(),
+                row.number,
+                row.file,
+                json.dumps(row.languages),
+                *(row.units, row.unit_terms, row.names, row.name_terms, row.hits),
+                *(part.tobytes() for part in (dead.units, dead.names, dead.hits, *dead.text, *dead.head)),
             ),
         )  # fmt: skip
 

@@ -1,228 +1,33 @@
-"""The catalog: one SQLite file that says what the index holds, and which segment files belong to it.
-
-It is the single source of truth. A write happens in one transaction, which also swaps in the files of
-postings; a reader works inside one read transaction and so sees one state, whatever is written
-meanwhile. Write-ahead logging lets readers and the one writer go on side by side, and the write lock
-is SQLite's own: it ends with the process that holds it.
-"""
+"""Progress on a terminal; nothing at all in a pipe."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+import time
+from typing import TextIO
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kb.errors import IndexBusy, IndexDamaged
-from kb.index.segment import Dead
-
-SCHEMA_VERSION = "1"
-BUSY_SECONDS = 30.0
-"""How long a second writer waits for the first before it says that the base is busy."""
-
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE segments (
-    segment INTEGER PRIMARY KEY, file TEXT NOT NULL, languages TEXT NOT NULL,
-    units INTEGER NOT NULL, unit_terms INTEGER NOT NULL,      -- live ones, and the terms in them
-    names INTEGER NOT NULL, name_terms INTEGER NOT NULL, hits INTEGER NOT NULL,
-    dead_units BLOB NOT NULL, dead_names BLOB NOT NULL, dead_hits BLOB NOT NULL,
-    dead_text_terms BLOB NOT NULL, dead_text_counts BLOB NOT NULL,
-    dead_head_terms BLOB NOT NULL, dead_head_counts BLOB NOT NULL
-);
-CREATE TABLE documents (
-    document INTEGER PRIMARY KEY, collection TEXT NOT NULL, source TEXT NOT NULL,
-    size INTEGER NOT NULL, mtime INTEGER NOT NULL, checked INTEGER NOT NULL, digest BLOB NOT NULL,
-    variant TEXT NOT NULL, language TEXT NOT NULL, title TEXT NOT NULL, type TEXT, status TEXT, sort_order REAL,
-    front TEXT NOT NULL, body_line INTEGER NOT NULL, warnings TEXT NOT NULL, error TEXT, blocks BLOB NOT NULL,
-    segment INTEGER, first_hit INTEGER NOT NULL, hits INTEGER NOT NULL,
-    UNIQUE (collection, source)
-);
-CREATE TABLE sections (
-    section INTEGER PRIMARY KEY, document INTEGER, collection TEXT NOT NULL, id TEXT NOT NULL, wanted TEXT NOT NULL,
-    dotted INTEGER NOT NULL, title TEXT NOT NULL, level INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    parent TEXT, heading_parent TEXT, hit INTEGER, language TEXT, ordinal INTEGER NOT NULL
-);
-CREATE INDEX sections_id ON sections (id, collection);
-CREATE INDEX sections_folded ON sections (lower(id));
-CREATE INDEX sections_wanted ON sections (wanted, collection);
-CREATE INDEX sections_document ON sections (document);
-CREATE INDEX sections_parent ON sections (parent, collection) WHERE parent IS NOT NULL;
-CREATE TABLE passages (
-    passage INTEGER PRIMARY KEY, document INTEGER NOT NULL, section INTEGER NOT NULL,
-    first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL, text TEXT NOT NULL
-);
-CREATE INDEX passages_document ON passages (document);
-CREATE TABLE blocks (collection TEXT NOT NULL, hash INTEGER NOT NULL, documents INTEGER NOT NULL,
-    PRIMARY KEY (collection, hash)) WITHOUT ROWID;
-CREATE INDEX blocks_repeated ON blocks (collection, documents) WHERE documents >= 5;
-"""
+_EVERY_SECONDS = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentRow:
-    """What the catalog says of one segment: its file, its live totals, and what is dead in it."""
+class Progress:
+    """Writes `indexing 120/424 files` on one line of a terminal, and clears it at the end."""
 
-    number: int
-    file: str
-    languages: tuple[str, ...]
-    units: int
-    unit_terms: int
-    names: int
-    name_terms: int
-    hits: int
-    dead: Dead
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.shown = stream.isatty()
+        self._last = 0.0
+        self._written = False
 
-
-class Catalog:
-    """A connection to the catalog of one base; use it in one thread at a time."""
-
-    def __init__(self, connection: sqlite3.Connection, folder: Path | None) -> None:
-        self.db = connection
-        self.folder = folder
-        self.buffers: dict[str, bytes] = {}  # the segment files of a catalog in memory
-
-    @classmethod
-    def open(cls, folder: Path | None) -> Catalog:
-        """Open the catalog in a folder, or in memory for None; an empty one is created where there is none.
-
-        Raises IndexDamaged where the file is not a catalog, OSError or sqlite3.OperationalError where the folder
-        can't be used.
-        """
-        target = ":memory:" if folder is None else str(folder / "catalog.db")
-        try:
-            db = sqlite3.connect(target, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            found = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            raise damaged(error) from error
-        catalog = cls(db, folder)
-        if not found:
-            with catalog.writing():
-                catalog.create()
-        return catalog
+    def __call__(self, done: int, total: int) -> None:
+        """Show how far a run is, at most ten times a second."""
+        now = time.monotonic()
+        if self.shown and (now - self._last > _EVERY_SECONDS or done == total):
+            self._stream.write(f"\r\x1b[2Kindexing {done}/{total} files")
+            self._stream.flush()
+            self._last, self._written = now, True
 
     def close(self) -> None:
-        """Close the connection."""
-        self.db.close()
-
-    def create(self) -> None:
-        """Make the tables anew, empty, inside the transaction that is open."""
-        names = self.db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-        for (name,) in names.fetchall():
-            self.db.execute(f"DROP TABLE {name}")
-        for statement in _SCHEMA.split(";\n"):
-            if statement.strip():
-                self.db.execute(statement)
-        self.set("schema", SCHEMA_VERSION)
-        self.set("generation", "0")
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Hold one state of the catalog for as long as the block lasts."""
-        if self.db.in_transaction:
-            yield
-            return
-        self.db.execute("BEGIN")
-        try:
-            yield
-        finally:
-            if self.db.in_transaction:
-                self.db.execute("COMMIT")
-
-    @contextmanager
-    def writing(self, wait: float = BUSY_SECONDS) -> Iterator[None]:
-        """Be the one writer: all that is done in the block is kept, or nothing of it. IndexBusy after `wait` seconds."""
-        self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
-        try:
-            self.db.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error) or "busy" in str(error):
-                raise IndexBusy("another process is writing this index; try again in a moment") from error
-            raise
-        finally:
-            self.db.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        try:
-            yield
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
-
-    def get(self, key: str) -> str | None:
-        """Return a value of the catalog's own, such as its generation."""
-        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
-
-    def set(self, key: str, value: str) -> None:
-        """Store a value of the catalog's own."""
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-    @property
-    def generation(self) -> int:
-        """The number of writes so far: two equal numbers mean the same state."""
-        return int(self.get("generation") or 0)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages of the documents held, in order of their codes."""
-        return tuple(json.loads(self.get("languages") or "[]"))
-
-    def segments(self) -> list[SegmentRow]:
-        """Return the segments that make up this state, oldest first."""
-        rows = self.db.execute(
-            "SELECT segment, file, languages, units, unit_terms, names, name_terms, hits, dead_units, dead_names, dead_hits,"
-            " dead_text_terms, dead_text_counts, dead_head_terms, dead_head_counts FROM segments ORDER BY segment"
-        )
-        return [
-            SegmentRow(
-                number=row[0],
-                file=row[1],
-                languages=tuple(json.loads(row[2])),
-                units=row[3],
-                unit_terms=row[4],
-                names=row[5],
-                name_terms=row[6],
-                hits=row[7],
-                dead=Dead(
-                    units=_ints(row[8]),
-                    names=_ints(row[9]),
-                    hits=_ints(row[10]),
-                    text=(_ints(row[11]), _ints(row[12])),
-                    head=(_ints(row[13]), _ints(row[14])),
-                ),
-            )
-            for row in rows
-        ]
-
-    def put_segment(self, row: SegmentRow) -> None:
-        """Store a segment's row, new or changed."""
-        dead = row.dead
-        self.db.execute(
-            "INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            (
-                row.number,
-                row.file,
-                json.dumps(row.languages),
-                *(row.units, row.unit_terms, row.names, row.name_terms, row.hits),
-                *(part.tobytes() for part in (dead.units, dead.names, dead.hits, *dead.text, *dead.head)),
-            ),
-        )  # fmt: skip
-
-
-def damaged(error: Exception) -> IndexDamaged:
-    """Return the error that says the catalog can't be read."""
-    return IndexDamaged(f"the index catalog is damaged ({error}); run: kb index --rebuild")
-
-
-def _ints(blob: bytes) -> NDArray[np.int32]:
-    return np.frombuffer(blob, dtype=np.int32)
+        """Clear the line."""
+        if self._written:
+            self._stream.write("\r\x1b[2K")
+            self._stream.flush()
+            self._written = False
