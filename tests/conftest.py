@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from bases import Base
+from hypothesis import HealthCheck, settings
+
+# The machines that run this differ in speed: nothing here is timed.
+settings.register_profile("kb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kb")
+
+MakeBase = Callable[..., Base]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--run-slow", action="store_true", help="run the tests marked slow too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--run-slow"):
+        return
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="slow; run with --run-slow"))
+
+
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The environment of whoever runs the tests must not choose the base; no index outside the test's folder."""
+    monkeypatch.delenv("KB_BASE", raising=False)
+    monkeypatch.setenv("KB_CACHE", str(tmp_path / "cache-of-the-environment"))
+
+
+@pytest.fixture
+def make_base(tmp_path: Path) -> Iterator[MakeBase]:
+    """Write files into a folder of their own and return the base over them; closed at the end."""
+    made: list[Base] = []
+
+    def make(files: Mapping[str, str | bytes] | None = None, toml: str | None = None) -> Base:
+        base = Base(tmp_path / f"base-{len(made)}", files, toml)
+        made.append(base)
+        return base
+
+    yield make
+    for base in made:
+        base.close()
