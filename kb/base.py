@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kb.answers import IndexAnswer, ListAnswer, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
-from kb.config import Config, locate
+from kb.config import Config, SearchSettings, locate
 from kb.errors import ArgumentError, IndexBusy, IndexDamaged
 from kb.index import changes
 from kb.index.catalog import Catalog, damaged
@@ -26,6 +26,8 @@ from kb.reading.listing import Selection
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
     from kb.index.snapshot import Snapshot
+    from kb.ranking.ranker import Weights
+    from kb.reading.places import Place
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -104,35 +106,56 @@ class KnowledgeBase:
         `query`: 1 to 8192 characters once trimmed. `limit`: 1 to 50. `offset`: hits to skip. The rest narrows what may
         come back. Raises ArgumentError before any file is touched.
         """
-        text = self._query(query)
+        return self.search_many(
+            [query], limit=limit, offset=offset, collections=collections, types=types, status=status, language=language,
+            explain=explain,
+        )[0]  # fmt: skip
+
+    def search_many(
+        self,
+        queries: Sequence[str],
+        *,
+        limit: int = 5,
+        offset: int = 0,
+        collections: Sequence[str] = (),
+        types: Sequence[str] = (),
+        status: str | None = None,
+        language: str | None = None,
+        explain: bool = False,
+        settings: SearchSettings | None = None,
+        weights: Weights | None = None,
+    ) -> tuple[SearchAnswer, ...]:
+        """Return the answers to many queries, all from one state of the index; the files are looked at once.
+
+        Arguments as for `search`. `settings` and `weights` stand in for those of the base.
+        """
+        texts = [self._query(query) for query in queries]
         _whole("limit", limit, 1, 50)
         _whole("offset", offset, 0, None)
         sections.check_language(language)
         self._known_collections(collections)
 
-        from kb.ranking.ranker import Weights
         from kb.ranking.search import Filters, search
 
         filters = Filters(tuple(collections), tuple(types), status, language)
-        settings = self.config.search
-        weights = Weights()
-        weights = replace(
-            weights,
-            text=replace(weights.text, k1=settings.k1, b=settings.b),
-            head=replace(weights.head, k1=settings.k1),
-        )
+        used = settings or self.config.search
+        by = weights or ranking_weights(used)
 
-        def answer(catalog: Catalog) -> SearchAnswer:
+        def answer(catalog: Catalog) -> list[SearchAnswer]:
             self._known_types(catalog, types)
-            return search(
-                catalog, self._state(catalog), text, analyzer=self._words, limit=limit, offset=offset, filters=filters,
-                weights=weights, explain=explain,
-            )  # fmt: skip
+            state = self._state(catalog)
+            return [
+                search(
+                    catalog, state, text, analyzer=self._words, limit=limit, offset=offset, filters=filters, weights=by,
+                    fuzzy=used.fuzzy, explain=explain,
+                )
+                for text in texts
+            ]  # fmt: skip
 
         freshness, found = self._read(answer)
         if freshness.stale:
-            found = self._mark_stale(found, freshness)
-        return replace(found, warning=freshness.warning)
+            found = [self._mark_stale(one, freshness) for one in found]
+        return tuple(replace(one, warning=freshness.warning) for one in found)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -160,6 +183,14 @@ class KnowledgeBase:
         return self._read(
             lambda catalog: sections.raw(catalog.db, self._collections, sections.find(catalog.db, wanted, language), window)
         )[1]
+
+    def places(self, names: Sequence[str], *, collections: Sequence[str] = ()) -> tuple[tuple[Place, ...], ...]:
+        """Return for each name (an id, `id@collection` or a source path) what it stands for; empty where nothing has it."""
+        self._known_collections(collections)
+
+        from kb.reading.places import places
+
+        return self._read(lambda catalog: tuple(places(catalog.db, name, collections) for name in names))[1]
 
     def list(
         self,
@@ -370,6 +401,18 @@ class KnowledgeBase:
         for name in types:
             if name not in held:
                 raise ArgumentError(f"unknown type {name!r}; there are: {', '.join(held) or 'none'}")
+
+
+def ranking_weights(settings: SearchSettings) -> Weights:
+    """Return the weights a base ranks by: those of `kb.ranking`, with k1 and b as its kb.toml sets them."""
+    from kb.ranking.ranker import Weights
+
+    weights = Weights()
+    return replace(
+        weights,
+        text=replace(weights.text, k1=settings.k1, b=settings.b),
+        head=replace(weights.head, k1=settings.k1),
+    )
 
 
 def _whole(name: str, value: int, low: int, high: int | None) -> None:

@@ -48,6 +48,7 @@ class SearchSettings:
     scoring: str = "lucene"
     k1: float = 1.2
     b: float = 0.75
+    fuzzy: bool = True  # correct words that the index has never seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,11 @@ def _section(path: Path, name: str, data: object, kind: type[T]) -> T:
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         values[key] = _typed(
-            path, f"{name}.{key}", value, wanted, {int: "a whole number", float: "a number"}.get(wanted, "a text")
+            path,
+            f"{name}.{key}",
+            value,
+            wanted,
+            {int: "a whole number", float: "a number", bool: "true or false"}.get(wanted, "a text"),
         )
     return kind(**values)
 

@@ -3,6 +3,7 @@
 KBError
 ├── ArgumentError          a value the caller gave is not valid (exit 2)
 ├── NotFound               the section asked for is not there (exit 1)
+├── NotAvailable           an optional part is not installed (exit 1)
 └── BaseUnusable           the base, its index or its engine can't be used (exit 3)
     ├── ConfigError        kb.toml is broken or names something unknown
     ├── IndexDamaged       an index file is not what the catalog says it is
@@ -32,6 +33,12 @@ class NotFound(KBError):
     def __init__(self, message: str, suggestions: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.suggestions = suggestions
+
+
+class NotAvailable(KBError):
+    """What was asked for needs an optional part that is not installed; the text holds the install command."""
+
+    exit_code = 1
 
 
 class BaseUnusable(KBError):

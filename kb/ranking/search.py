@@ -42,11 +42,12 @@ def search(
     offset: int,
     filters: Filters,
     weights: Weights | None = None,
+    fuzzy: bool = True,
     explain: bool = False,
 ) -> SearchAnswer:
     """Answer a query in keyword mode. Call it inside `catalog.reading()`."""
     query = parse(text)
-    made = plan(query, snapshot, analyzer)
+    made = plan(query, snapshot, analyzer, fuzzy=fuzzy)
     used = weights or Weights()
     named = _named(catalog, query)
     masks = _masks(catalog, snapshot, made, filters)
