@@ -1,4 +1,4 @@
 """Text into terms: words, identifiers, stems, dictionary forms, languages and spelling."""
 
-VERSION = "1"
+VERSION = "2"
 """Version of the analyzer: raise it whenever the same text may give other terms than before."""

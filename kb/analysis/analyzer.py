@@ -17,7 +17,7 @@ class Analyzer:
     """Turns words into terms. Holds a memory of words seen, so every distinct word is worked out once."""
 
     def __init__(self) -> None:
-        self._memory: dict[tuple[str, str], str] = {}
+        self._memory: dict[str, dict[str, str]] = {}  # language -> spelling -> term
 
     def terms(self, word: str, language: str) -> list[str]:
         """Return the terms of a word in a document of `language`: one for each part, then the whole identifier."""
@@ -25,14 +25,17 @@ class Analyzer:
 
     def term(self, spelling: str, language: str) -> str:
         """Return the term of one normalised spelling under one language."""
-        rules = language_for(script(spelling), language)
-        if rules is None or not spelling.isalpha():
-            return spelling
-        key = (spelling, rules)
-        found = self._memory.get(key)
+        memory = self._memory.setdefault(language, {})
+        found = memory.get(spelling)
         if found is None:
-            found = self._memory[key] = stem(spelling, rules) or spelling
+            rules = language_for(script(spelling), language) if spelling.isalpha() else None
+            found = memory[spelling] = spelling if rules is None else self._stem(spelling, rules, language)
         return found
+
+    def _stem(self, spelling: str, rules: str, language: str) -> str:
+        if rules == language:
+            return stem(spelling, rules) or spelling
+        return self.term(spelling, rules)
 
     def query_terms(self, spelling: str, languages: Iterable[str]) -> tuple[str, ...]:
         """Return the distinct terms of a spelling under each of the languages, in their order."""

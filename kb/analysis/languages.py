@@ -7,7 +7,7 @@ short for that, so its words are analysed under every language the index holds.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -67,35 +67,45 @@ _OTHER_LATIN: dict[str, frozenset[str]] = {
     "tr": frozenset("ve bir bu da de için ile çok ne gibi daha olarak olan kadar sonra ama en ya her var".split()),
 }
 _WORDS = re.compile(r"[^\W\d_]+")
-_SAMPLE = 20_000
+_SAMPLE = 3_000
 _FEWEST = 3
+_JUDGED = (*_OTHER_LATIN, "en", "de")
 
 
 def detect(text: str, default: str | None = None) -> str:
     """Return the ISO 639-1 code of a document's language, by its script and function words.
 
     `default` is returned where the text gives too little to judge (fewer than three function words).
-    Only the first 20,000 characters are looked at.
+    Only the first 3,000 characters are looked at.
     """
     sample = text[:_SAMPLE].lower()
-    cyrillic = len(re.findall("[\u0400-\u04ff]", sample))
-    latin = len(re.findall("[a-zà-öø-ÿ]", sample))
+    cyrillic = 0 if sample.isascii() else len(sample) - len(re.sub("[\u0400-\u04ff]+", "", sample))
+    latin = 0 if sample.isascii() else len(sample) - len(re.sub("[a-zà-öø-ÿ]+", "", sample))
     if cyrillic > latin / 2 and cyrillic:
         if re.search("[їєґ]", sample) and not re.search("[ыъэё]", sample):
             return "uk"
         return "ru"
-    other = _other_script(sample, latin)
+    other = None if sample.isascii() else _other_script(sample, latin)
     if other:
         return other
-    found = _WORDS.findall(sample)
-    counts = {
-        language: sum(word in words for word in found)
-        for language, words in {**_OTHER_LATIN, **{k: v for k, v in FUNCTION_WORDS.items() if k != "ru"}}.items()
-    }
+    counts = dict.fromkeys(_JUDGED, 0)
+    for word in _WORDS.findall(sample):
+        for language in _languages_of().get(word, ()):
+            counts[language] += 1
     best = max(sorted(counts), key=lambda language: (counts[language], language == default))
     if counts[best] < _FEWEST:
         return default or "en"
     return best
+
+
+@cache
+def _languages_of() -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for language, words in (*_OTHER_LATIN.items(), *FUNCTION_WORDS.items()):
+        if language in _JUDGED:
+            for word in words:
+                out.setdefault(word, []).append(language)
+    return out
 
 
 def _other_script(sample: str, latin: int) -> str | None:

@@ -12,7 +12,8 @@ import unicodedata
 # Python's \w knows letters, digits and "_" but not the marks that many scripts write inside a word, nor
 # the invisible characters (soft hyphen, joiners) that editors leave there.
 _MARKS = (
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0730-\u074a\u07a6-\u07b0\u0f71-\u0f84\u102b-\u103e\u1056-\u1059\u17b4-\u17d3\u3099\u309a"
     "\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
 _INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
@@ -45,21 +46,27 @@ def normalise(word: str) -> str:
     """
     if word.isascii():
         return word[:LONGEST].lower()
-    word = unicodedata.normalize("NFC", _STRESS.sub("", unicodedata.normalize("NFC", _INVISIBLE_RE.sub("", word))))
-    return word.lower().translate(_FOLD)[:LONGEST]
+    word = _STRESS.sub("", unicodedata.normalize("NFC", _INVISIBLE_RE.sub("", word)))
+    # The Turkish capital gives two characters in lower case; lower case and folds can leave letters to be composed.
+    return unicodedata.normalize("NFC", word.replace("İ", "i").lower().translate(_FOLD))[:LONGEST]
 
 
 def parts(word: str) -> list[str]:
     """Return the pieces of a word between its signs and at its inner capitals, in its own case."""
-    if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not _CJK.search(word):
-        return [word]
-    pieces: list[str] = []
-    for piece in _PART.findall(_INVISIBLE_RE.sub("", unicodedata.normalize("NFC", word))):
-        humps = _CAMEL.split(piece) if not (piece.islower() or piece.isupper()) else [piece]
-        if len(humps) > 1:
-            pieces.append(piece)
-        pieces.extend(humps)
-    return pieces
+    if not word.isascii():
+        if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not _CJK.search(word):
+            return [word]
+        word = _INVISIBLE_RE.sub("", unicodedata.normalize("NFC", word))
+    out: list[str] = []
+    for piece in _PART.findall(word):
+        if not (piece.islower() or piece.isupper() or piece.istitle()):
+            humps = _CAMEL.split(piece)
+            if len(humps) > 1:
+                out.append(piece)
+            out.extend(humps)
+        else:
+            out.append(piece)
+    return out
 
 
 def spellings(word: str) -> list[str]:
@@ -67,8 +74,14 @@ def spellings(word: str) -> list[str]:
 
     Chinese, Japanese and Korean runs give their overlapping pairs of characters.
     """
+    if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
+        return [word[:LONGEST].lower()]
     word = _POSSESSIVE.sub("", word)
-    found: list[str] = []
+    if word.isascii():
+        found = [piece[:LONGEST].lower() for piece in parts(word)]
+        whole = word[:LONGEST].lower()
+        return found if whole in found or not whole else [*found, whole]
+    found = []
     for piece in parts(word):
         spelt = normalise(piece)
         if _CJK.search(spelt):

@@ -15,12 +15,15 @@ import struct
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.errors import IndexDamaged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 MAGIC = b"kbarrays"
 FORMAT = 1

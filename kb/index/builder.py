@@ -8,17 +8,21 @@ that a later removal needs.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.distance import signature
 from kb.index.segment import LEAD
 from kb.index.vocabulary import Arrays, pack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 LEAD_WORDS = 400
 """Words of a section that make its lead: about the 2,500 characters with which the first part of a section was measured."""
@@ -42,6 +46,19 @@ class WordNumbers(dict[str, int]):
         return array("i", map(self.__getitem__, words.WORD.findall(text)))
 
 
+class SpellingTerms(dict[str, int]):
+    """Spellings under one language to term numbers; an unseen spelling is analysed on the way."""
+
+    def __init__(self, builder: SegmentBuilder, language: str) -> None:
+        super().__init__()
+        self._builder = builder
+        self._language = language
+
+    def __missing__(self, spelling: str) -> int:
+        number = self[spelling] = self._builder.add_spelling(spelling, self._language)
+        return number
+
+
 @dataclass(frozen=True, slots=True)
 class HitUnits:
     """One hit ready for the index: catalog numbers, and the word numbers of its names and passages."""
@@ -54,50 +71,50 @@ class HitUnits:
 
 
 class SegmentBuilder:
-    """Collects hits and gives the arrays of a segment. `languages` are those whose rules queries will be read under."""
+    """Collects hits and gives the arrays of a segment."""
 
-    def __init__(self, analyzer: Analyzer, languages: Iterable[str]) -> None:
+    def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
-        self._languages = tuple(languages)
         self._terms: dict[str, int] = {}
-        self._word_terms: list[tuple[int, ...]] = []
+        self._word_terms: list[list[int]] = []
+        self._spelling_terms: dict[str, SpellingTerms] = {}
         self._spellings: dict[str, None] = {}
         self._maps: dict[str, WordNumbers] = {}
         self._hits: list[HitUnits] = []
-        self.tokens = 0
 
     def words(self, language: str) -> WordNumbers:
         """Return the word numbers of a language."""
         if language not in self._maps:
             self._maps[language] = WordNumbers(self, language)
+            self._spelling_terms[language] = SpellingTerms(self, language)
         return self._maps[language]
 
     def add_word(self, word: str, language: str) -> int:
         """Analyse a word not seen before under a language and return its number."""
-        terms = []
-        for spelling in words.spellings(word):
-            self._spellings[spelling] = None
-            terms.append(self._term(self._analyzer.term(spelling, language)))
-        self._word_terms.append(tuple(terms))
+        self._word_terms.append([*map(self._spelling_terms[language].__getitem__, words.spellings(word))])
         return len(self._word_terms) - 1
+
+    def add_spelling(self, spelling: str, language: str) -> int:
+        """Note a spelling not seen before under a language and return its term's number."""
+        self._spellings[spelling] = None
+        return self._term(self._analyzer.term(spelling, language))
 
     def add(self, hit: HitUnits) -> None:
         """Take one hit."""
         self._hits.append(hit)
-        self.tokens += sum(map(len, hit.names)) + sum(len(numbers) for _, numbers in hit.passages)
 
     def _term(self, term: str) -> int:
         return self._terms.setdefault(term, len(self._terms))
 
-    def arrays(self) -> Arrays:
-        """Return everything a segment file holds."""
+    def arrays(self, languages: Sequence[str]) -> Arrays:
+        """Return everything a segment file holds; `languages` are those under whose rules queries will be read."""
         out: Arrays = {}
         word_spellings = list(self._spellings)
         word_terms = np.fromiter(
-            (self._term(self._analyzer.term(s, language)) for s in word_spellings for language in self._languages),
+            (self._term(self._analyzer.term(s, language)) for s in word_spellings for language in languages),
             dtype=np.int32,
-            count=len(word_spellings) * len(self._languages),
-        ).reshape(len(word_spellings), len(self._languages))
+            count=len(word_spellings) * len(languages),
+        ).reshape(len(word_spellings), len(languages))
         vocabulary, order = pack("term", list(self._terms))
         out.update(vocabulary)
         renumber = np.empty(len(order), dtype=np.int32)

@@ -14,12 +14,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.errors import IndexBusy, IndexDamaged
 from kb.index.segment import Dead
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 SCHEMA_VERSION = "1"
 BUSY_SECONDS = 30.0

@@ -49,8 +49,8 @@ class Changes:
 
     @property
     def bytes(self) -> int:
-        """Bytes an update would read."""
-        return sum(candidate.file.size for candidate in self.candidates)
+        """Bytes an update would parse; what is only read, to see whether it has changed at all, counts for a hundredth."""
+        return sum(c.file.size // 100 if c.doubtful else c.file.size for c in self.candidates)
 
     def __bool__(self) -> bool:
         return bool(self.candidates or self.gone)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.analysis.analyzer import Analyzer
 from kb.index.builder import field_arrays, group_arrays, word_arrays
 from kb.index.segment import Postings, Segment
 from kb.index.vocabulary import Arrays, pack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 T = TypeVar("T", bound=np.generic)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
 
@@ -40,8 +41,9 @@ def unpack(blob: bytes) -> list[int]:
 
 
 def count(db: sqlite3.Connection, collection: str, keys: Iterable[int], change: int) -> None:
-    """Note that one document more (or less) holds each of the blocks."""
-    rows = [(collection, value, change) for value in sorted(keys)]
+    """Note, for each time a key is given, that one document more (or less) holds its block."""
+    times = Counter(keys)
+    rows = [(collection, value, change * times[value]) for value in sorted(times)]
     db.executemany(
         "INSERT INTO blocks VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents + excluded.documents", rows
     )
@@ -54,15 +56,11 @@ def repeated(catalog: Catalog, collection: str) -> frozenset[int]:
     return frozenset(json.loads(catalog.get(f"repeated:{collection}") or "[]"))
 
 
-def refresh(catalog: Catalog, collection: str, pending: int) -> frozenset[int]:
-    """Decide anew which blocks are repeated; return those for which that has changed.
-
-    `pending`: documents that are counted in the blocks but not yet written as documents.
-    """
-    documents = (
-        pending
-        + catalog.db.execute("SELECT count(*) FROM documents WHERE collection = ? AND error IS NULL", (collection,)).fetchone()[0]
-    )
+def refresh(catalog: Catalog, collection: str) -> frozenset[int]:
+    """Decide anew which blocks are repeated; return those for which that has changed."""
+    documents = catalog.db.execute(
+        "SELECT count(*) FROM documents WHERE collection = ? AND error IS NULL", (collection,)
+    ).fetchone()[0]
     least = max(FEWEST_DOCUMENTS, -(-documents * SHARE // 1))
     now = frozenset(
         row[0]

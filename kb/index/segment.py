@@ -13,12 +13,16 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.index.arrays import ArrayFile
 from kb.index.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 LEAD = -1
 """Stands for a passage number in `unit_passage` where the unit is a lead."""

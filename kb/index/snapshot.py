@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.analysis.analyzer import Analyzer
-from kb.index.catalog import Catalog
+from kb.index.arrays import ArrayFile
+from kb.index.catalog import Catalog, SegmentRow
 from kb.index.segment import Postings, Segment
-from kb.index.store import Store
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +68,13 @@ def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:
         return reuse
     rows = catalog.segments()
     opened: Mapping[int, Segment] = {s.number: s for s in reuse.segments} if reuse is not None else {}
-    store = Store(catalog)
     segments = []
     for row in rows:
         held = opened.get(row.number)
         if held is not None and held.arrays.name == row.file:
             segments.append(held.with_dead(row.dead))
         else:
-            segments.append(store.open(row))
+            segments.append(open_segment(catalog, row))
     return Snapshot(
         generation,
         catalog.languages,
@@ -80,6 +82,13 @@ def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:
         _totals([(row.units, row.unit_terms) for row in rows]),
         _totals([(row.names, row.name_terms) for row in rows]),
     )
+
+
+def open_segment(catalog: Catalog, row: SegmentRow) -> Segment:
+    """Open a segment. FileNotFoundError where a later write has removed its file; IndexDamaged where it is unusable."""
+    if catalog.folder is None:
+        return Segment(row.number, ArrayFile(catalog.buffers[row.file], row.file), row.languages, row.dead)
+    return Segment(row.number, ArrayFile.open(catalog.folder / "segments" / row.file), row.languages, row.dead)
 
 
 def _totals(rows: list[tuple[int, int]]) -> Totals:

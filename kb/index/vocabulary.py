@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.index.arrays import ArrayFile
 
-Arrays = dict[str, NDArray[np.generic]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+Arrays: TypeAlias = "dict[str, NDArray[np.generic]]"
 
 
 def hash_of(encoded: bytes) -> int:

@@ -12,12 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot, Totals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 _BLOCK = 512
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.index.segment import LEAD, Segment
 from kb.index.snapshot import Snapshot
@@ -19,7 +19,11 @@ from kb.ranking import bm25, weights
 from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.ranking.plan import Plan
 
-HitMask = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+HitMask: TypeAlias = "NDArray[np.bool_]"
 _TEXT = Parameters(weights.K1, weights.B)
 _HEAD = Parameters(weights.K1, weights.HEAD_B)
 

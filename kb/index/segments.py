@@ -6,26 +6,30 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kb.analysis.analyzer import Analyzer
 from kb.errors import IndexDamaged
 from kb.index import arrays
-from kb.index.arrays import ArrayFile
 from kb.index.builder import SegmentBuilder
 from kb.index.catalog import Catalog, SegmentRow
 from kb.index.merge import merge
 from kb.index.segment import NOTHING_DEAD, Dead, Postings, Segment
+from kb.index.snapshot import open_segment
 from kb.index.vocabulary import Arrays
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 MOST_SEGMENTS = 8
 """A write that leaves more segments than this joins the small ones: each costs every query a little."""
 _DEAD_SHARE = 0.3
 
 
-class Store:
+class Segments:
     """The segments of one catalog. Files lie in `segments/` beside it; a catalog in memory keeps theirs in memory."""
 
     def __init__(self, catalog: Catalog) -> None:
@@ -35,15 +39,9 @@ class Store:
         """Return a segment number that has not been used while any later one exists."""
         return int(self._catalog.db.execute("SELECT coalesce(max(segment), 0) + 1 FROM segments").fetchone()[0])
 
-    def open(self, row: SegmentRow) -> Segment:
-        """Open a segment. FileNotFoundError where a later write has removed its file; IndexDamaged where it is unusable."""
-        if self._catalog.folder is None:
-            return Segment(row.number, ArrayFile(self._catalog.buffers[row.file], row.file), row.languages, row.dead)
-        return Segment(row.number, ArrayFile.open(self._catalog.folder / "segments" / row.file), row.languages, row.dead)
-
     def add(self, number: int, builder: SegmentBuilder, languages: Sequence[str]) -> None:
         """Write a new segment and name it in the catalog."""
-        self._put(number, builder.arrays(), languages)
+        self._put(number, builder.arrays(languages), languages)
 
     def bury(self, number: int, first: int, count: int) -> None:
         """Mark hits of a segment dead, from `first` on, with their units and postings."""
@@ -120,7 +118,7 @@ class Store:
 
     def _open_for_write(self, row: SegmentRow) -> Segment:
         try:
-            return self.open(row)
+            return open_segment(self._catalog, row)
         except FileNotFoundError as error:
             raise IndexDamaged(f"index file {row.file} is missing; run: kb index --rebuild") from error
 

@@ -1,0 +1,161 @@
+"""Prepared documents into rows of the catalog and hits of a segment."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kb.analysis.analyzer import Analyzer
+from kb.config import Collection
+from kb.index import ids, noise
+from kb.index.builder import HitUnits, SegmentBuilder
+from kb.index.catalog import Catalog
+from kb.index.prepare import Prepared
+from kb.index.segments import Segments
+
+Names = Mapping[tuple[str, str, str], str]
+"""(collection, source, wanted id) -> the id a section gets."""
+_DOTTED = re.compile(r"[^/#]*\.[^/#]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A document to be written: what it holds, its file's size and times in ns, and the number it replaces."""
+
+    collection: Collection
+    prepared: Prepared
+    size: int
+    mtime: int
+    checked: int
+    replaces: int | None
+
+
+class SegmentWriter:
+    """Collects documents, then writes them as one segment with their rows."""
+
+    def __init__(self, catalog: Catalog, analyzer: Analyzer) -> None:
+        self._catalog = catalog
+        self._analyzer = analyzer
+        self._segments = Segments(catalog)
+        self._builder = SegmentBuilder(analyzer)
+        self._taken: list[tuple[Job, list[int]]] = []
+
+    def take(self, job: Job) -> None:
+        """Take one document: its words get their numbers at once, while other files are still being prepared."""
+        numbers = self._builder.words(job.prepared.language)
+        self._taken.append((job, [numbers[word] for word in job.prepared.vocabulary]))
+
+    def write(self, names: Names) -> None:
+        """Write what was taken, and be ready for more."""
+        taken, self._taken = self._taken, []
+        builder, self._builder = self._builder, SegmentBuilder(self._analyzer)
+        numbers = _Numbers(self._catalog.db)
+        segment = self._segments.next_number()
+        rows: dict[str, list[tuple[object, ...]]] = {"documents": [], "sections": [], "passages": []}
+        hits = 0
+        for job, vocabulary in taken:
+            document = numbers.document = numbers.document + 1
+            first = numbers.section + 1
+            self._sections(job, names, document, numbers, rows["sections"])
+            self._hits(job, names, document, first, vocabulary, numbers, builder, rows["passages"])
+            added = len(job.prepared.hits)
+            rows["documents"].append(_document_row(job, document, segment if added else None, hits, added))
+            hits += added
+        for table, values in rows.items():
+            if values:
+                marks = ",".join("?" * len(values[0]))
+                self._catalog.db.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
+        if hits:
+            self._segments.add(segment, builder, self._catalog.languages)
+
+    def _sections(self, job: Job, names: Names, document: int, numbers: _Numbers, rows: list[tuple[object, ...]]) -> None:
+        prepared, collection = job.prepared, job.collection.name
+        first = numbers.section + 1
+        final = [names[collection, prepared.source, section.wanted] for section in prepared.sections]
+        for index, section in enumerate(prepared.sections):
+            above = final[section.parent] if section.parent is not None else prepared.parent
+            dotted = section.explicit and bool(_DOTTED.match(section.wanted))
+            rows.append(
+                (
+                    *(first + index, document, collection, final[index], section.wanted, dotted, section.title),
+                    *(section.level, *section.lines, None, above, first + section.hit, prepared.language, index),
+                )
+            )
+        numbers.section += len(prepared.sections)
+        if prepared.node is not None:
+            # Front matter alone makes a node of the tree: it has a title and no text.
+            name = names[collection, prepared.source, prepared.node]
+            numbers.section += 1
+            rows.append(
+                (
+                    *(numbers.section, document, collection, name, prepared.node, bool(_DOTTED.match(prepared.node))),
+                    *(prepared.title, 0, prepared.body_line, prepared.body_line, None, prepared.parent, None),
+                    *(prepared.language, 0),
+                )
+            )
+
+    def _hits(
+        self,
+        job: Job,
+        names: Names,
+        document: int,
+        first: int,
+        vocabulary: list[int],
+        numbers: _Numbers,
+        builder: SegmentBuilder,
+        rows: list[tuple[object, ...]],
+    ) -> None:
+        table = np.array(vocabulary, dtype=np.int32)
+
+        def words(numbers_of_document: bytes) -> array[int]:
+            return array("i", table[np.frombuffer(numbers_of_document, dtype=np.int32)].tobytes())
+
+        for hit in job.prepared.hits:
+            wanted = job.prepared.sections[hit.section].wanted
+            units = []
+            for passage in hit.passages:
+                numbers.passage += 1
+                rows.append(
+                    (
+                        *(numbers.passage, document, first + passage.section),
+                        *(*passage.lines, passage.heading, passage.text),
+                    )
+                )
+                units.append((numbers.passage, words(passage.words)))
+            builder.add(
+                HitUnits(
+                    first + hit.section,
+                    document,
+                    ids.group_number(job.collection.name, names[job.collection.name, job.prepared.source, wanted]),
+                    [words(name) for name in hit.names],
+                    units,
+                )
+            )
+
+
+def _document_row(job: Job, number: int, segment: int | None, first_hit: int, hits: int) -> tuple[object, ...]:
+    held = job.prepared
+    return (
+        *(number, job.collection.name, held.source, job.size, job.mtime, job.checked, held.digest, held.variant),
+        *(held.language, held.title, held.type, held.status, held.sort_order, held.front, held.body_line),
+        *(json.dumps(held.warnings, ensure_ascii=False), held.error, noise.pack(held.blocks), segment, first_hit, hits),
+    )
+
+
+class _Numbers:
+    """Catalog numbers not used before, continued from the highest there are."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.document = _highest(db, "document", "documents")
+        self.section = _highest(db, "section", "sections")
+        self.passage = _highest(db, "passage", "passages")
+
+
+def _highest(db: sqlite3.Connection, column: str, table: str) -> int:
+    return int(db.execute(f"SELECT coalesce(max({column}), 0) FROM {table}").fetchone()[0])
