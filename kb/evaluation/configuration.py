@@ -75,6 +75,11 @@ def parse(text: str, search: SearchSettings) -> dict[str, Any]:
     return out
 
 
+def written(changes: Mapping[str, Any]) -> str:
+    """Return changes as they are written in kb.toml: `k1=1.5, fuzzy=false`."""
+    return ", ".join(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in changes.items())
+
+
 def _value(key: str, text: str, held: Any) -> Any:
     if isinstance(held, bool):
         if text not in ("true", "false"):

@@ -21,15 +21,21 @@ Ranked = Mapping[str, Sequence[Unit]]
 """Question id -> the units that came back, best first, each once."""
 
 
+def require() -> None:
+    """Raise NotAvailable with the install command where ir-measures can't be imported."""
+    try:
+        import ir_measures  # noqa: F401
+    except ImportError as error:
+        raise NotAvailable(INSTALL) from error
+
+
 def values(questions: Sequence[Judged], ranked: Ranked) -> dict[str, dict[str, float]]:
     """Return measure -> question id -> value. Raises NotAvailable where ir-measures is not installed.
 
     Ranks are handed over as falling scores, so that equal scores of a search can't be put into another order.
     """
-    try:
-        import ir_measures
-    except ImportError as error:
-        raise NotAvailable(INSTALL) from error
+    require()
+    import ir_measures
 
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}

@@ -1,6 +1,6 @@
 """The command `kb`: arguments in, text or JSON out, an exit code that scripts can rely on.
 
-Exit codes: 0 found or done, 1 nothing found or unknown id, 2 bad arguments, 3 the base can't be used.
+Exit codes: 0 found or done, 1 nothing found, unknown id or not available, 2 bad arguments, 3 the base can't be used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kb.base import KnowledgeBase
 from kb.errors import KBError, NotFound
 from kb.surfaces import text
 from kb.surfaces.arguments import Parser, Run, common
-from kb.surfaces.commands import index, listing, search, section
+from kb.surfaces.commands import evaluate, index, listing, search, section
 from kb.surfaces.progress import Progress
 
 
@@ -88,7 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and leave")
     common(parser, None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for group in (search, section, listing, index):
+    for group in (search, section, listing, index, evaluate):
         group.add(commands)
     return parser
 
