@@ -215,9 +215,9 @@ def children(db: sqlite3.Connection, collection: str, parent: str | None, langua
 
     def key(row: tuple[object, ...]) -> tuple[object, ...]:
         order = row[3] if row[5] == 0 else None
-        # Headings of one document without identifiers stand in the order of the document.
-        place = natural(str(row[0])) if row[4] or row[5] == 0 else ((0, int(str(row[5])), ""),)
-        return (order is None, order or 0, not row[4], place)
+        # Headings of one document without identifiers stand in the order of the document; their ids begin with its id.
+        name, place = (row[0], 0) if row[4] or row[5] == 0 else (str(row[0]).partition("#")[0], row[5])
+        return (order is None, order or 0, not row[4], natural(str(name)), place, str(row[0]))
 
     return [Node(str(row[0]), str(row[1])) for row in sorted(by_id.values(), key=key)]
 
