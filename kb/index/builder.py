@@ -77,8 +77,10 @@ class SegmentBuilder:
         self._analyzer = analyzer
         self._terms: dict[str, int] = {}
         self._word_terms: list[list[int]] = []
+        self._word_spellings: list[list[int]] = []
+        self._documents: list[array[int]] = []
         self._spelling_terms: dict[str, SpellingTerms] = {}
-        self._spellings: dict[str, None] = {}
+        self._spellings: dict[str, int] = {}  # spelling -> number
         self._maps: dict[str, WordNumbers] = {}
         self._hits: list[HitUnits] = []
 
@@ -91,13 +93,19 @@ class SegmentBuilder:
 
     def add_word(self, word: str, language: str) -> int:
         """Analyse a word not seen before under a language and return its number."""
-        self._word_terms.append([*map(self._spelling_terms[language].__getitem__, words.spellings(word))])
+        spellings = words.spellings(word)
+        self._word_terms.append([*map(self._spelling_terms[language].__getitem__, spellings)])
+        self._word_spellings.append([*map(self._spellings.__getitem__, spellings)])
         return len(self._word_terms) - 1
 
     def add_spelling(self, spelling: str, language: str) -> int:
         """Note a spelling not seen before under a language and return its term's number."""
-        self._spellings[spelling] = None
+        self._spellings.setdefault(spelling, len(self._spellings))
         return self._term(self._analyzer.term(spelling, language))
+
+    def add_document(self, words_: array[int]) -> None:
+        """Note which words, by their numbers, one more document holds."""
+        self._documents.append(words_)
 
     def add(self, hit: HitUnits) -> None:
         """Take one hit."""
@@ -119,7 +127,7 @@ class SegmentBuilder:
         out.update(vocabulary)
         renumber = np.empty(len(order), dtype=np.int32)
         renumber[order] = np.arange(len(order), dtype=np.int32)
-        out.update(word_arrays(word_spellings, word_terms, renumber))
+        out.update(word_arrays(word_spellings, word_terms, self._document_counts(), renumber))
         counts, terms = _ragged(self._word_terms)
         terms = renumber[terms] if len(terms) else terms
 
@@ -136,6 +144,12 @@ class SegmentBuilder:
         out["name_start"] = np.cumsum([0, *(len(hit.names) for hit in self._hits)], dtype=np.int32)
         out.update(postings("head", *_spread(names, counts, terms), len(order)))
         return out
+
+    def _document_counts(self) -> NDArray[np.int32]:
+        """Return in how many documents each spelling stands."""
+        document, spelling, _ = _spread(self._documents, *_ragged(self._word_spellings))
+        pairs = np.unique(document * len(self._spellings) + spelling)
+        return np.bincount(pairs % max(len(self._spellings), 1), minlength=len(self._spellings)).astype(np.int32)
 
     def _units(self) -> tuple[list[array[int]], list[int], list[int], list[int]]:
         units: list[array[int]] = []
@@ -197,11 +211,14 @@ def field_arrays(
     }
 
 
-def word_arrays(spellings: Sequence[str], terms: NDArray[np.int32], renumber: NDArray[np.int32]) -> Arrays:
+def word_arrays(
+    spellings: Sequence[str], terms: NDArray[np.int32], documents: NDArray[np.int32], renumber: NDArray[np.int32]
+) -> Arrays:
     """Return the word table: each spelling with its term under each language (`terms`: spellings x languages)."""
     out, order = pack("word", spellings)
     table = renumber[terms[order]] if terms.size else terms
     out["word_term"] = table.ravel()
+    out["word_documents"] = documents[order]
     ordered = [spellings[i] for i in order.tolist()]
     out["word_length"] = np.fromiter((min(len(s), 255) for s in ordered), np.uint8, len(ordered))
     out["word_signature"] = np.fromiter(map(signature, ordered), np.uint64, len(ordered))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 BUSY_SECONDS = 30.0
 """How long a second writer waits for the first before it says that the base is busy."""
 
@@ -37,7 +37,8 @@ CREATE TABLE segments (
     names INTEGER NOT NULL, name_terms INTEGER NOT NULL, hits INTEGER NOT NULL,
     dead_units BLOB NOT NULL, dead_names BLOB NOT NULL, dead_hits BLOB NOT NULL,
     dead_text_terms BLOB NOT NULL, dead_text_counts BLOB NOT NULL,
-    dead_head_terms BLOB NOT NULL, dead_head_counts BLOB NOT NULL
+    dead_head_terms BLOB NOT NULL, dead_head_counts BLOB NOT NULL,
+    dead_words BLOB NOT NULL, dead_word_counts BLOB NOT NULL
 );
 CREATE TABLE documents (
     document INTEGER PRIMARY KEY, collection TEXT NOT NULL, source TEXT NOT NULL,
@@ -62,6 +63,9 @@ CREATE TABLE passages (
     first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL, text TEXT NOT NULL
 );
 CREATE INDEX passages_document ON passages (document);
+CREATE TABLE names (document INTEGER NOT NULL, section INTEGER NOT NULL, name TEXT NOT NULL);
+CREATE INDEX names_document ON names (document);
+CREATE INDEX names_section ON names (section);
 CREATE TABLE blocks (collection TEXT NOT NULL, hash INTEGER NOT NULL, documents INTEGER NOT NULL,
     PRIMARY KEY (collection, hash)) WITHOUT ROWID;
 CREATE INDEX blocks_repeated ON blocks (collection, documents) WHERE documents >= 5;
@@ -184,8 +188,10 @@ class Catalog:
     def segments(self) -> list[SegmentRow]:
         """Return the segments that make up this state, oldest first."""
         rows = self.db.execute(
-            "SELECT segment, file, languages, units, unit_terms, names, name_terms, hits, dead_units, dead_names, dead_hits,"
-            " dead_text_terms, dead_text_counts, dead_head_terms, dead_head_counts FROM segments ORDER BY segment"
+            "SELECT segment, file, languages, units, unit_terms, names, name_terms, hits,"
+            " dead_units, dead_names, dead_hits,"
+            " dead_text_terms, dead_text_counts, dead_head_terms, dead_head_counts, dead_words, dead_word_counts"
+            " FROM segments ORDER BY segment"
         )
         return [
             SegmentRow(
@@ -203,6 +209,7 @@ class Catalog:
                     hits=_ints(row[10]),
                     text=(_ints(row[11]), _ints(row[12])),
                     head=(_ints(row[13]), _ints(row[14])),
+                    words=(_ints(row[15]), _ints(row[16])),
                 ),
             )
             for row in rows
@@ -212,13 +219,13 @@ class Catalog:
         """Store a segment's row, new or changed."""
         dead = row.dead
         self.db.execute(
-            "INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 row.number,
                 row.file,
                 json.dumps(row.languages),
                 *(row.units, row.unit_terms, row.names, row.name_terms, row.hits),
-                *(part.tobytes() for part in (dead.units, dead.names, dead.hits, *dead.text, *dead.head)),
+                *(part.tobytes() for part in (dead.units, dead.names, dead.hits, *dead.text, *dead.head, *dead.words)),
             ),
         )  # fmt: skip
 

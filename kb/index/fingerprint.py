@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from hashlib import blake2b
+from pathlib import Path
 
 from kb.analysis import VERSION as ANALYZER_VERSION
 from kb.config import Config
@@ -17,8 +19,18 @@ def fingerprint(config: Config) -> str:
             "analyzer": ANALYZER_VERSION,
             "passage_words": config.index.passage_words,
             "collections": [
-                [c.name, str(c.root), c.type, c.language, c.languages, c.hit_level, c.include, c.exclude]
+                [c.name, str(c.root), c.type, c.language, c.languages, c.hit_level, c.include, c.exclude, _digest(c.schema)]
                 for c in config.collections
             ],
         }
     )
+
+
+def _digest(schema: Path | None) -> str | None:
+    """Return what tells two contents of a schema file apart; a file that went missing is another content."""
+    if schema is None:
+        return None
+    try:
+        return blake2b(schema.read_bytes(), digest_size=16).hexdigest()
+    except OSError:
+        return ""

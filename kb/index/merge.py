@@ -36,10 +36,16 @@ def merge(segments: Sequence[Segment], languages: Sequence[str], analyzer: Analy
             )
         )
     spellings: dict[str, list[int]] = {}
+    documents: dict[str, int] = {}
     for segment, numbers in zip(segments, maps, strict=True):
         known = [segment.languages.index(x) if x in segment.languages else None for x in languages]
         rows = segment.word_terms.reshape(len(segment.words), len(segment.languages)).tolist()
-        for spelling, row in zip(segment.words.strings(), rows, strict=True):
+        counts = segment.word_documents.copy()
+        counts[segment.dead.words[0]] -= segment.dead.words[1]
+        for spelling, row, count in zip(segment.words.strings(), rows, counts.tolist(), strict=True):
+            if count <= 0:
+                continue
+            documents[spelling] = documents.get(spelling, 0) + count
             if spelling not in spellings:
                 spellings[spelling] = [
                     int(numbers[row[column]])
@@ -51,7 +57,8 @@ def merge(segments: Sequence[Segment], languages: Sequence[str], analyzer: Analy
     renumber = np.empty(len(order), dtype=np.int32)
     renumber[order] = np.arange(len(order), dtype=np.int32)
     table = np.array(list(spellings.values()), dtype=np.int32).reshape(len(spellings), len(languages))
-    out.update(word_arrays(list(spellings), table, renumber))
+    held = np.fromiter(documents.values(), dtype=np.int32, count=len(documents))
+    out.update(word_arrays(list(spellings), table, held, renumber))
 
     units_live = [_live(len(s.unit_hit), s.dead.units) for s in segments]
     hits_live = [_live(len(s.hit_section), s.dead.hits) for s in segments]

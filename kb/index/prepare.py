@@ -57,10 +57,10 @@ class PreparedPassage:
 
 @dataclass(frozen=True, slots=True)
 class PreparedHit:
-    """A hit: its names as words, and its passages."""
+    """A hit: its names, each with its words, and its passages."""
 
     section: int
-    names: tuple[bytes, ...]
+    names: tuple[tuple[str, bytes], ...]
     passages: tuple[PreparedPassage, ...]
 
 
@@ -99,8 +99,13 @@ def prepare(task: Task) -> Prepared | None:
     if problem is None and digest == task.digest:
         return None
     document = parse(task.source, data) if problem is None else problem
-    variant, folder_language = _variant(task.collection, document.source)
+    variant, folder_language = variant_of(task.collection, document.source)
     language = document.language or folder_language or task.collection.language or detect(document.text)
+    type_ = document.type or task.collection.type
+    if task.collection.schema is not None:
+        from kb.documents import schema  # on use: what it validates with is slow to import
+
+        document = schema.checked(document, schema.load(task.collection.schema), type_, language)
     vocabulary: dict[str, int] = {}
     node = document.front_matter.get("id") if not document.sections else None
     return Prepared(
@@ -109,7 +114,7 @@ def prepare(task: Task) -> Prepared | None:
         variant=variant,
         language=language,
         title=document.title,
-        type=document.type or task.collection.type,
+        type=type_,
         status=document.status,
         sort_order=document.sort_order,
         parent=document.parent,
@@ -148,7 +153,7 @@ def _hits(document: Document, task: Task, vocabulary: dict[str, int]) -> Iterabl
             names.append(" ".join((*hit.above, section.title)))
         yield PreparedHit(
             hit.section,
-            tuple(_numbers(name, vocabulary) for name in names),
+            tuple((name, _numbers(name, vocabulary)) for name in names),
             tuple(
                 PreparedPassage(p.section, p.lines, p.heading, p.text, _numbers(p.heading + "\n" + p.text, vocabulary))
                 for p in hit.passages
@@ -160,7 +165,7 @@ def _numbers(text: str, vocabulary: dict[str, int]) -> bytes:
     return array("i", [vocabulary.setdefault(word, len(vocabulary)) for word in words.find(text)]).tobytes()
 
 
-def _variant(collection: Collection, source: str) -> tuple[str, str | None]:
+def variant_of(collection: Collection, source: str) -> tuple[str, str | None]:
     """Return the path that a document shares with its variants, and the language its folder names."""
     folder, _, rest = source.partition("/")
     if rest and (folder in collection.languages or (folder in STEMMERS and (collection.root / rest).is_file())):

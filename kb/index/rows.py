@@ -57,13 +57,13 @@ class SegmentWriter:
         builder, self._builder = self._builder, SegmentBuilder(self._analyzer)
         numbers = _Numbers(self._catalog.db)
         segment = self._segments.next_number()
-        rows: dict[str, list[tuple[object, ...]]] = {"documents": [], "sections": [], "passages": []}
+        rows: dict[str, list[tuple[object, ...]]] = {"documents": [], "sections": [], "passages": [], "names": []}
         hits = 0
         for job, vocabulary in taken:
             document = numbers.document = numbers.document + 1
             first = numbers.section + 1
             self._sections(job, names, document, numbers, rows["sections"])
-            self._hits(job, names, document, first, vocabulary, numbers, builder, rows["passages"])
+            self._hits(job, names, document, first, vocabulary, numbers, builder, rows)
             added = len(job.prepared.hits)
             rows["documents"].append(_document_row(job, document, segment if added else None, hits, added))
             hits += added
@@ -109,8 +109,9 @@ class SegmentWriter:
         vocabulary: list[int],
         numbers: _Numbers,
         builder: SegmentBuilder,
-        rows: list[tuple[object, ...]],
+        rows: Mapping[str, list[tuple[object, ...]]],
     ) -> None:
+        builder.add_document(array("i", vocabulary))
         table = np.array(vocabulary, dtype=np.int32)
 
         def words(numbers_of_document: bytes) -> array[int]:
@@ -121,19 +122,20 @@ class SegmentWriter:
             units = []
             for passage in hit.passages:
                 numbers.passage += 1
-                rows.append(
+                rows["passages"].append(
                     (
                         *(numbers.passage, document, first + passage.section),
                         *(*passage.lines, passage.heading, passage.text),
                     )
                 )
                 units.append((numbers.passage, words(passage.words)))
+            rows["names"].extend((document, first + hit.section, name) for name, _ in hit.names)
             builder.add(
                 HitUnits(
                     first + hit.section,
                     document,
                     ids.group_number(job.collection.name, names[job.collection.name, job.prepared.source, wanted]),
-                    [words(name) for name in hit.names],
+                    [words(numbers_of_name) for _, numbers_of_name in hit.names],
                     units,
                 )
             )

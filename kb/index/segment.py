@@ -33,7 +33,7 @@ class Dead:
     """What later writes have removed from a segment.
 
     `units`, `names` and `hits` are sorted positions. `text` and `head` are pairs of arrays for the two fields:
-    terms, sorted, and how many of each term's postings are dead.
+    terms, sorted, and how many of each term's postings are dead; `words` says the same of spellings and documents.
     """
 
     units: NDArray[np.int32]
@@ -41,10 +41,11 @@ class Dead:
     hits: NDArray[np.int32]
     text: tuple[NDArray[np.int32], NDArray[np.int32]]
     head: tuple[NDArray[np.int32], NDArray[np.int32]]
+    words: tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 _NONE = np.zeros(0, np.int32)
-NOTHING_DEAD = Dead(_NONE, _NONE, _NONE, (_NONE, _NONE), (_NONE, _NONE))
+NOTHING_DEAD = Dead(_NONE, _NONE, _NONE, (_NONE, _NONE), (_NONE, _NONE), (_NONE, _NONE))
 
 
 class Postings:
@@ -94,6 +95,7 @@ class Segment:
         self.hit_start: NDArray[np.int32] = arrays["hit_start"]
         self.name_start: NDArray[np.int32] = arrays["name_start"]
         self.word_terms: NDArray[np.int32] = arrays["word_term"]
+        self.word_documents: NDArray[np.int32] = arrays["word_documents"]
         self.word_lengths: NDArray[np.uint8] = arrays["word_length"]
         self.word_signatures: NDArray[np.uint64] = arrays["word_signature"]
         self.term_word_starts: NDArray[np.int64] = arrays["term_word_start"]
@@ -133,3 +135,12 @@ class Segment:
             return set()
         start, end = self.term_word_starts[number], self.term_word_starts[number + 1]
         return {self.words[int(word)] for word in self.term_words[start:end]}
+
+
+def dead_count(held: tuple[NDArray[np.int32], NDArray[np.int32]], number: int) -> int:
+    """Return how many of a term's postings, or of a spelling's documents, are dead."""
+    numbers, counts = held
+    if not len(numbers):
+        return 0
+    at = int(numbers.searchsorted(number))
+    return int(counts[at]) if at < len(numbers) and numbers[at] == number else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,8 +43,8 @@ class Segments:
         """Write a new segment and name it in the catalog."""
         self._put(number, builder.arrays(languages), languages)
 
-    def bury(self, number: int, first: int, count: int) -> None:
-        """Mark hits of a segment dead, from `first` on, with their units and postings."""
+    def bury(self, number: int, first: int, count: int, spellings: Iterable[str]) -> None:
+        """Mark a document's hits dead, from `first` on, with their units and postings; `spellings` are all it holds."""
         row = next(row for row in self._catalog.segments() if row.number == number)
         segment = self._open_for_write(row)
         units = np.arange(segment.hit_start[first], segment.hit_start[first + count], dtype=np.int32)
@@ -56,6 +56,7 @@ class Segments:
             _joined(row.dead.hits, hits),
             _counted(row.dead.text, segment.text, units),
             _counted(row.dead.head, segment.head, names),
+            _added(row.dead.words, [number for number in map(segment.words.find, spellings) if number is not None]),
         )
         self._catalog.put_segment(
             replace(
@@ -168,7 +169,11 @@ def _joined(held: NDArray[np.int32], new: NDArray[np.int32]) -> NDArray[np.int32
 def _counted(
     held: tuple[NDArray[np.int32], NDArray[np.int32]], postings: Postings, units: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    lists = [postings.terms_of(int(unit)) for unit in units]
-    terms = np.concatenate([np.repeat(held[0], held[1]), *lists]) if lists else np.repeat(held[0], held[1])
-    found, counts = np.unique(terms, return_counts=True)
+    return _added(held, [term for unit in units for term in postings.terms_of(int(unit)).tolist()])
+
+
+def _added(
+    held: tuple[NDArray[np.int32], NDArray[np.int32]], numbers: Sequence[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    found, counts = np.unique(np.concatenate([np.repeat(*held), np.array(numbers, np.int32)]), return_counts=True)
     return found.astype(np.int32), counts.astype(np.int32)

@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from kb.analysis.analyzer import Analyzer
 from kb.index.arrays import ArrayFile
 from kb.index.catalog import Catalog, SegmentRow
-from kb.index.segment import Postings, Segment
+from kb.index.segment import Postings, Segment, dead_count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,16 @@ class Snapshot:
             number = segment.terms.find(term)
             if number is not None:
                 postings: Postings = getattr(segment, field)
-                count += postings.frequency(number) - _dead(getattr(segment.dead, field), number)
+                count += postings.frequency(number) - dead_count(getattr(segment.dead, field), number)
+        return count
+
+    def documents_with(self, spelling: str) -> int:
+        """Return how many live documents hold a spelling."""
+        count = 0
+        for segment in self.segments:
+            word = segment.words.find(spelling)
+            if word is not None:
+                count += int(segment.word_documents[word]) - dead_count(segment.dead.words, word)
         return count
 
     def spellings_of(self, terms: Iterable[str]) -> dict[str, str]:
@@ -94,11 +101,3 @@ def open_segment(catalog: Catalog, row: SegmentRow) -> Segment:
 def _totals(rows: list[tuple[int, int]]) -> Totals:
     units = sum(row[0] for row in rows)
     return Totals(units, sum(row[1] for row in rows) / units if units else 0.0)
-
-
-def _dead(held: tuple[NDArray[np.int32], NDArray[np.int32]], term: int) -> int:
-    terms, counts = held
-    if not len(terms):
-        return 0
-    at = int(terms.searchsorted(term))
-    return int(counts[at]) if at < len(terms) and terms[at] == term else 0

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.config import Collection, Config
 from kb.index import changes as changes_of
@@ -21,7 +22,7 @@ from kb.index import ids, noise
 from kb.index.catalog import Catalog
 from kb.index.changes import Candidate, Changes
 from kb.index.fingerprint import fingerprint
-from kb.index.prepare import Prepared, Task
+from kb.index.prepare import Prepared, Task, variant_of
 from kb.index.rows import Job, SegmentWriter
 from kb.index.segments import Segments
 from kb.index.tree import repair
@@ -84,7 +85,9 @@ class _Update:
 
     def apply(self, found: Changes) -> Report:
         """Write what differs."""
+        moved = {(c.collection.name, c.file.source) for c in found.candidates if c.known is None}
         for document in found.gone:
+            moved.update(self._db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,)))
             self._remove(document)
         total = len(found.candidates)
         indexed = done = 0
@@ -92,6 +95,7 @@ class _Update:
             indexed += self._write(self._jobs(batch, done, total))
             done += len(batch)
         if indexed or found.gone:
+            self._settle_variants(moved)
             self._settle_noise()
             self._settle_ids()
             repair(self._db, self._families)
@@ -149,15 +153,39 @@ class _Update:
             return
         collection, segment, first_hit, hits, blocks = row
         if segment is not None and hits:
-            self._segments.bury(segment, first_hit, hits)
+            self._segments.bury(segment, first_hit, hits, self._spellings(document))
         noise.count(self._db, collection, noise.unpack(blocks), -1)
         for wanted, id_ in self._db.execute("SELECT DISTINCT wanted, id FROM sections WHERE document = ?", (document,)):
             self._contested.add((collection, wanted))
             self._families.update(((collection, wanted), (collection, id_)))
-        for table in ("sections", "passages", "documents"):
+        for table in ("sections", "passages", "names", "documents"):
             self._db.execute(f"DELETE FROM {table} WHERE document = ?", (document,))
 
+    def _spellings(self, document: int) -> set[str]:
+        """Return every spelling that a document was indexed with, from the texts that the catalog keeps of it."""
+        texts = [row[0] for row in self._db.execute("SELECT name FROM names WHERE document = ?", (document,))]
+        for row in self._db.execute("SELECT heading, text FROM passages WHERE document = ?", (document,)):
+            texts.extend(row)
+        found = {word for text in texts for word in words.find(text)}
+        return {spelling for word in found for spelling in words.spellings(word)}
+
     # -- what documents do to each other -----------------------------------------------------------------------
+
+    def _settle_variants(self, moved: Set[tuple[str, str]]) -> None:
+        """Do documents in a language folder again when the document they may be a variant of has come or gone."""
+        for collection in self._config.collections:
+            rows = self._db.execute(
+                "SELECT document, source, variant FROM documents WHERE collection = ? AND substr(source, 3, 1) = '/'",
+                (collection.name,),
+            ).fetchall()
+            self._redo(
+                collection,
+                [
+                    document
+                    for document, source, variant in rows
+                    if (collection.name, source[3:]) in moved and variant_of(collection, source)[0] != variant
+                ],
+            )
 
     def _settle_noise(self) -> None:
         """Find the blocks that are repeated now; documents that hold one for which that has changed are done again."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -152,14 +151,8 @@ def _keep_phrases(catalog: Catalog, segment: Segment, mask: HitMask, snapshot: S
 
 def _hit_texts(catalog: Catalog, segment: Segment, hit: int) -> Iterable[str]:
     section = int(segment.hit_section[hit])
-    row = catalog.db.execute(
-        "SELECT s.title, s.id, s.ordinal, d.front FROM sections s JOIN documents d USING (document) WHERE section = ?",
-        (section,),
-    ).fetchone()
-    yield f"{row[1]} {row[0]}"
-    if row[2] == 0:
-        aliases = json.loads(row[3]).get("aliases") or []
-        yield from map(str, aliases if isinstance(aliases, list) else str(aliases).split(","))
+    for (name,) in catalog.db.execute("SELECT name FROM names WHERE section = ?", (section,)):
+        yield name
     passages = segment.unit_passage[segment.hit_start[hit] : segment.hit_start[hit + 1]].tolist()
     for passage in passages:
         found = catalog.db.execute("SELECT heading, text FROM passages WHERE passage = ?", (passage,)).fetchone()

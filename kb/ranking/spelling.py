@@ -34,7 +34,7 @@ def correct(word: str, snapshot: Snapshot) -> str | None:
         for candidate in _candidates(segment, spelt, most):
             distance = within(spelt, candidate, most)
             if distance is not None and candidate not in found:
-                found[candidate] = (distance, -_frequency(snapshot, segment, candidate))
+                found[candidate] = (distance, -snapshot.documents_with(candidate))
     live = {candidate: rank for candidate, rank in found.items() if rank[1]}
     return min(live, key=lambda candidate: (*live[candidate], candidate[0] != spelt[0], candidate)) if live else None
 
@@ -46,8 +46,3 @@ def _candidates(segment: Segment, spelt: str, most: int) -> list[str]:
         return []
     differing = np.bitwise_count(segment.word_signatures[numbers] ^ np.uint64(signature(spelt)))
     return [segment.words[int(number)] for number in numbers[differing <= 2 * most]]
-
-
-def _frequency(snapshot: Snapshot, segment: Segment, spelling: str) -> int:
-    terms = segment.terms_of_word(spelling, segment.languages) or ()
-    return max((snapshot.frequency("text", t) + snapshot.frequency("head", t) for t in terms), default=0)
