@@ -21,6 +21,7 @@ class Collection:
 
     `languages` names the two-letter folders below the root that hold language variants. `hit_level`: headings up to
     this level answer on their own. `include` and `exclude` are patterns as in .gitignore, relative to the root.
+    `writable`: documents may be created in it. `schema`: the file that says what documents of its types must have.
     """
 
     name: str
@@ -29,8 +30,10 @@ class Collection:
     language: str | None = None
     languages: tuple[str, ...] = ()
     hit_level: int = 2
+    writable: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    schema: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,26 @@ def _collection(path: Path, entry: object, trusted: bool) -> Collection:
     if "hit_level" in entry:
         values["hit_level"] = _typed(path, "collections.hit_level", entry["hit_level"], int, "a number from 1 to 6")
         _positive(path, "collections.hit_level", values["hit_level"], 1, 6)
+    if "writable" in entry:
+        values["writable"] = _typed(path, "collections.writable", entry["writable"], bool, "true or false")
+        if values["writable"] and not resolved.is_dir():
+            raise ConfigError(f"{path}: collection {name!r} can't be writable: its root is not a folder")
+    if "schema" in entry:
+        values["schema"] = _schema(path, name, entry["schema"], trusted)
     return Collection(**values)
+
+
+def _schema(path: Path, name: str, value: object, trusted: bool) -> Path:
+    """Return the schema file of a collection, which like its root may not lie outside an untrusted kb.toml's folder."""
+    given = Path(_typed(path, "collections.schema", value, str, "the path of a TOML file")).expanduser()
+    resolved = (given if given.is_absolute() else path.parent / given).resolve()
+    if not resolved.is_file():
+        raise ConfigError(f"{path}: schema of collection {name!r} not found: {given}")
+    if not trusted and not resolved.is_relative_to(path.parent.resolve()):
+        raise ConfigError(
+            f"{path}: schema of collection {name!r} lies outside its folder; name this kb.toml with --base to allow that"
+        )
+    return resolved
 
 
 def _section(path: Path, name: str, data: object, kind: type[T]) -> T:
