@@ -155,7 +155,7 @@ class KnowledgeBase:
         freshness, found = self._read(answer)
         if freshness.stale:
             found = [self._mark_stale(one, freshness) for one in found]
-        return tuple(replace(one, warning=freshness.warning) for one in found)
+        return tuple(replace(one, warning=_joined(freshness.warning, one.warning)) for one in found)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -441,3 +441,7 @@ def _size(folder: Path | None) -> int:
     if folder is None:
         return 0
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _joined(*warnings: str | None) -> str | None:
+    return "; ".join(warning for warning in warnings if warning) or None

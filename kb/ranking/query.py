@@ -1,6 +1,7 @@
 """A query string into what is looked for: words, phrases that must occur, words that must not.
 
-Everything but `"phrases"` and `-word` is plain text; no string is an error.
+Everything but `"phrases"` in straight quotes and `-word` is plain text; no string is an error. Typographic quotes
+belong to the language of the question and ask for nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 
 from kb.analysis import words
 
+_SENTENCE_WORDS = 4
 LONGEST = 8192
 """Characters of a query, once trimmed."""
 
-_QUOTED = re.compile(r'"([^"]*)"|„([^“”"]*)[“”"]|“([^”]*)”|«([^»]*)»')
+_QUOTED = re.compile(r'"([^"]*)"')
 _EXCLUDED = re.compile(r"(?:(?<=\s)|^)-(?=[^\s-])")
 
 
@@ -26,6 +28,12 @@ class Query:
     phrases: tuple[tuple[str, ...], ...]
     excluded: tuple[str, ...]
 
+    @property
+    def quotes(self) -> bool:
+        """True where the phrases look like quotations inside a sentence: it has at least as many words around them."""
+        quoted = sum(map(len, self.phrases))
+        return bool(quoted) and len(self.words) - quoted >= max(quoted, _SENTENCE_WORDS)
+
 
 def parse(text: str) -> Query:
     """Read a query. Order and spelling of words are kept, repeats dropped."""
@@ -36,7 +44,7 @@ def parse(text: str) -> Query:
     rest = 0
     for match in _QUOTED.finditer(text):
         _plain(text[rest : match.start()], found, excluded)
-        phrase = tuple(words.find(next(group for group in match.groups() if group is not None)))
+        phrase = tuple(words.find(match.group(1)))
         if phrase:
             phrases.append(phrase)
             found.extend(phrase)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,26 +48,33 @@ def search(
     query = parse(text)
     made = plan(query, snapshot, analyzer, fuzzy=fuzzy)
     used = weights or Weights()
-    named = _named(catalog, query)
-    masks = _masks(catalog, snapshot, made, filters)
-    ranking = rank(
-        snapshot,
-        made,
-        offset + limit,
-        named=sorted(named),
-        masks=masks,
-        key=lambda sections: _ids(catalog, sections),
-        weights_=used,
-    )
+    named = named_sections(catalog, query)
+
+    def ranked(made: Plan) -> Ranking:
+        return rank(
+            snapshot,
+            made,
+            offset + limit,
+            named=sorted(named),
+            masks=masks(catalog, snapshot, made, filters),
+            key=lambda sections: ids_of(catalog, sections),
+            weights_=used,
+        )
+
+    ranking, warning = ranked(made), None
+    if not ranking.total and query.quotes:
+        made = replace(made, phrases=())
+        ranking = ranked(made)
+        warning = "no section holds the words in quotes one after the other; searched for them as single words"
     page = ranking.hits[offset : offset + limit]
     results = _results(catalog, snapshot, made, ranking, page, used, named, explain)
-    return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, corrected=made.corrected)
+    return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, warning, made.corrected)
 
 
 # -- what may be returned --------------------------------------------------------------------------------------
 
 
-def _named(catalog: Catalog, query: Query) -> dict[int, int]:
+def named_sections(catalog: Catalog, query: Query) -> dict[int, int]:
     """Return hit -> section for the sections whose id the query names."""
     wanted = [word for word in query.words if words.is_identifier(word)]
     wanted += [query.text.strip("\"'")]
@@ -92,7 +99,7 @@ def _named(catalog: Catalog, query: Query) -> dict[int, int]:
     return out
 
 
-def _masks(catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters) -> list[HitMask | None] | None:
+def masks(catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters) -> list[HitMask | None] | None:
     if filters == Filters() and not made.phrases and not made.excluded:
         return None
     documents = _documents(catalog, filters)
@@ -169,7 +176,7 @@ def _occurs(text: str, sequence: Sequence[set[str]]) -> bool:
     )
 
 
-def _ids(catalog: Catalog, sections: Sequence[int]) -> dict[int, str]:
+def ids_of(catalog: Catalog, sections: Sequence[int]) -> dict[int, str]:
     out: dict[int, str] = {}
     for start in range(0, len(sections), 500):
         chunk = sections[start : start + 500]
@@ -191,16 +198,16 @@ def _results(
     named: Mapping[int, int],
     explain: bool,
 ) -> list[Result]:
-    spellings = _weighted_spellings(snapshot, ranking) if page else {}
-    return [_result(catalog, snapshot, made, ranking, scored, used, spellings, named, explain) for scored in page]
+    spellings = weighted_spellings(snapshot, ranking) if page else {}
+    return [result_of(catalog, snapshot, made, ranking, scored, used, spellings, named, explain) for scored in page]
 
 
-def _weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
+def weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
     idf = {term.term: term.idf for term in (*ranking.head, *ranking.text)}
     return {spelling: idf[term] for spelling, term in snapshot.spellings_of(idf).items()}
 
 
-def _result(
+def result_of(
     catalog: Catalog,
     snapshot: Snapshot,
     made: Plan,
