@@ -63,6 +63,7 @@ def _search(
         collections=collections,
         settings=configuration.search if configuration else None,
         weights=configuration.weights if configuration else None,
+        snippets=False,
     )
 
 

@@ -42,9 +42,10 @@ def search(
     filters: Filters,
     weights: Weights | None = None,
     fuzzy: bool = True,
+    snippets: bool = True,
     explain: bool = False,
 ) -> SearchAnswer:
-    """Answer a query in keyword mode. Call it inside `catalog.reading()`."""
+    """Answer a query in keyword mode. Call it inside `catalog.reading()`. Without `snippets` they are empty, and not made."""
     query = parse(text)
     made = plan(query, snapshot, analyzer, fuzzy=fuzzy)
     used = weights or Weights()
@@ -67,7 +68,7 @@ def search(
         ranking = ranked(made)
         warning = "no section holds the words in quotes one after the other; searched for them as single words"
     page = ranking.hits[offset : offset + limit]
-    results = _results(catalog, snapshot, made, ranking, page, used, named, explain)
+    results = _results(catalog, snapshot, made, ranking, page, used, named, snippets, explain)
     return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, warning, made.corrected)
 
 
@@ -196,9 +197,10 @@ def _results(
     page: Sequence[Scored],
     used: Weights,
     named: Mapping[int, int],
+    snippets: bool,
     explain: bool,
 ) -> list[Result]:
-    spellings = weighted_spellings(snapshot, ranking) if page else {}
+    spellings = weighted_spellings(snapshot, ranking) if page and snippets else None
     return [result_of(catalog, snapshot, made, ranking, scored, used, spellings, named, explain) for scored in page]
 
 
@@ -214,7 +216,7 @@ def result_of(
     ranking: Ranking,
     scored: Scored,
     used: Weights,
-    spellings: Mapping[str, float],
+    spellings: Mapping[str, float] | None,
     named: Mapping[int, int],
     explain: bool,
 ) -> Result:
@@ -233,7 +235,7 @@ def result_of(
         )
     ]
     passage, text = _passage(catalog, segment, scored, named.get(section))
-    shown = snippet.cut(text, spellings)
+    shown = snippet.cut(text, spellings) if spellings is not None else snippet.Snippet("", ())
     return Result(
         id=id_,
         title=title,
