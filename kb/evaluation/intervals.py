@@ -6,7 +6,7 @@ configurations are compared, the draws are of the differences a question (paired
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,7 @@ class Estimate:
         """Return the object for JSON."""
         return {name: None if v is None else round(v, 6) for name, v in zip(("value", "low", "high"), self, strict=True)}
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[float | None]:
         return iter((self.value, self.low, self.high))
 
 
