@@ -43,6 +43,12 @@ def assign(wanted: str, claims: Iterable[Claim], taken: Iterable[str] = ()) -> d
     return out
 
 
+def without_number(id_: str) -> str:
+    """Return an id without the number that `assign` may have given it: `guide-2` -> `guide`; any other as it is."""
+    name, hyphen, number = id_.rpartition("-")
+    return name if hyphen and name and number.isdecimal() else id_
+
+
 def prefixes(dotted: str) -> list[str]:
     """Return the ids a dotted identifier lies under, nearest first: `B.3:1.2` -> `B.3:1`, `B.3`, `B`."""
     out: list[str] = []

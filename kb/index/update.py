@@ -19,7 +19,7 @@ from kb.analysis.analyzer import Analyzer
 from kb.config import Collection, Config
 from kb.index import changes as changes_of
 from kb.index import ids, noise
-from kb.index.catalog import Catalog
+from kb.index.catalog import Catalog, named
 from kb.index.changes import Candidate, Changes
 from kb.index.fingerprint import fingerprint
 from kb.index.prepare import Prepared, Task, variant_of
@@ -57,17 +57,24 @@ def update(
     progress: Progress | None = None,
 ) -> Report:
     """Make the index say what the folders hold. IndexBusy where another process writes longer than `wait` seconds."""
-    with catalog.writing(**({} if wait is None else {"wait": wait})), _without_collector():
-        fresh = rebuild or catalog.get("fingerprint") != fingerprint(config)
-        if fresh:
-            catalog.create()
-            catalog.set("fingerprint", fingerprint(config))
-        found = changes_of.find(catalog, config.collections)
-        report = _Update(catalog, config, analyzer, progress).apply(found)
-        if report.indexed or report.removed or fresh:
-            catalog.set("generation", str(changes_of.now()))
-        catalog.set("walks", json.dumps({n: [w.skipped, w.warnings] for n, w in found.walks.items()}))
-    Segments(catalog).sweep()
+    started = False
+    try:
+        with catalog.writing(**({} if wait is None else {"wait": wait})), _without_collector():
+            started = True
+            fresh = rebuild or catalog.get("fingerprint") != fingerprint(config)
+            if fresh:
+                catalog.create()
+                catalog.set("fingerprint", fingerprint(config))
+            found = changes_of.find(catalog, config.collections)
+            report = _Update(catalog, config, analyzer, progress).apply(found)
+            if report.indexed or report.removed or fresh:
+                catalog.set("generation", str(changes_of.now()))
+            catalog.set("walks", json.dumps({n: [w.skipped, w.warnings] for n, w in found.walks.items()}))
+    except OSError as error:
+        raise named(error) from error
+    finally:
+        if started:  # whether it ended well or not, what the catalog does not name goes
+            Segments(catalog).sweep()
     return replace(report, rebuilt=fresh)
 
 
@@ -85,6 +92,7 @@ class _Update:
 
     def apply(self, found: Changes) -> Report:
         """Write what differs."""
+        self._segments.check()
         moved = {(c.collection.name, c.file.source) for c in found.candidates if c.known is None}
         for document in found.gone:
             moved.update(self._db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,)))
@@ -156,7 +164,8 @@ class _Update:
             self._segments.bury(segment, first_hit, hits, self._spellings(document))
         noise.count(self._db, collection, noise.unpack(blocks), -1)
         for wanted, id_ in self._db.execute("SELECT DISTINCT wanted, id FROM sections WHERE document = ?", (document,)):
-            self._contested.add((collection, wanted))
+            # An id that ends in a number may have been, or become, the one that another contest gives out.
+            self._contested.update(((collection, wanted), (collection, ids.without_number(wanted))))
             self._families.update(((collection, wanted), (collection, id_)))
         for table in ("sections", "passages", "names", "documents"):
             self._db.execute(f"DELETE FROM {table} WHERE document = ?", (document,))
@@ -249,13 +258,20 @@ class _Update:
                 claims.setdefault((job.collection.name, wanted), []).append(claim)
         self._families.update(claims)
         alone = self._db.execute("SELECT NOT EXISTS (SELECT 1 FROM sections WHERE document IS NOT NULL)").fetchone()[0]
+        numbered: dict[tuple[str, str], list[str]] = {}  # what is wanted by itself and another contest may not give out
+        for collection, wanted in claims:
+            name = ids.without_number(wanted)
+            if name != wanted:
+                numbered.setdefault((collection, name), []).append(wanted)
+        if not alone:
+            self._contested.update(numbered)
         out = {}
         for (collection, wanted), mine in claims.items():
             others = [] if alone else self._claims(collection, wanted)
             if others or len(mine) > 1:
                 self._contested.add((collection, wanted))
-                numbered = (n for c, n in claims if c == collection and n.startswith(wanted + "-")) if len(mine) > 1 else ()
-                assigned = ids.assign(wanted, [*mine, *others], [*self._taken(collection, wanted), *numbered])
+                taken = [*self._taken(collection, wanted), *numbered.get((collection, wanted), ())]
+                assigned = ids.assign(wanted, [*mine, *others], taken)
                 out.update({(collection, claim.source, wanted): assigned[claim.source] for claim in mine})
             else:
                 out[collection, mine[0].source, wanted] = wanted

@@ -51,7 +51,7 @@ def listing(db: sqlite3.Connection, selection: Selection, offset: int, max_resul
     ):
         if _wanted(row, selection):
             held.setdefault((row[2], row[0]), []).append(row)
-    ordered = sorted(held.values(), key=lambda rows: (rows[0][2], natural(str(rows[0][0]))))
+    ordered = sorted(held.values(), key=lambda rows: (rows[0][2], natural(str(rows[0][0])), str(rows[0][0])))
     total = len(failed) + len(ordered)
     window = [*failed, *ordered][offset : offset + max_results]
     return ListAnswer(

@@ -19,8 +19,8 @@ SIGNS = "\"'«»„“”()[]{}<>*:^?=&|-+~\\/ \t\n.,;!#@$%0aЖß中"
     [
         ("trust calculus", ("trust", "calculus"), (), ()),
         ('"trust calculus"', ("trust", "calculus"), (("trust", "calculus"),), ()),
-        ("«расчёт доверия» теория", ("расчёт", "доверия", "теория"), (("расчёт", "доверия"),), ()),
-        ("„Kalkül des Vertrauens“", ("Kalkül", "des", "Vertrauens"), (("Kalkül", "des", "Vertrauens"),), ()),
+        ("«расчёт доверия» теория", ("расчёт", "доверия", "теория"), (), ()),
+        ("„Kalkül des Vertrauens“", ("Kalkül", "des", "Vertrauens"), (), ()),
         ("trust -windy", ("trust",), (), ("windy",)),
         ("-windy", (), (), ("windy",)),
         ("well-known DEC-0054", ("well-known", "DEC-0054"), (), ()),

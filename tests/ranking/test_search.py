@@ -205,7 +205,8 @@ IDENTIFIERS = {
     "ya.md": "# Местоимение\n\nПоследняя буква алфавита: я.\n",
     "words.md": "# Values\n\nconstructor __proto__ None null NaN true\n",
     "schema.md": "# Schema\n\ndatabase schema migration\n",
-    "cr.md": "# A.6.3.CR - Constraint rules\n\nRules.\n\n# A.1 - Holons\n\nWholes.\n\n# A.1.1 - Roles\n\nMasks.\n\n# A.10 - Evidence\n\n"
+    "cr.md": "# A.6.3.CR - Constraint rules\n\nRules.\n\n"
+    "# A.1 - Holons\n\nWholes.\n\n# A.1.1 - Roles\n\nMasks.\n\n# A.10 - Evidence\n\n"
     "A.1 A.1 A.1 evidence about A.1\n",
 }
 
@@ -225,9 +226,11 @@ def identifiers():  # type: ignore[no-untyped-def]
         ("src/db.ts", "paths"), ('"src/db.ts"', "paths"), ("db.ts", "paths"), ("@scope/pkg", "paths"), ("scope/pkg", "paths"),
         ("U.BoundedContext", "context"), ("BoundedContext", "context"), ("bounded context", "context"), ("R", "context"),
         ("C++", "context"), ("C#", "context"), ('"C++"', "context"), ('"C#"', "context"), ("я", "ya"), ("Я", "ya"),
-        ("constructor", "words"), ("__proto__", "words"), ("None", "words"), ("null", "words"), ("NaN", "words"), ("true", "words"),
+        ("constructor", "words"), ("__proto__", "words"), ("None", "words"), ("null", "words"),
+        ("NaN", "words"), ("true", "words"),
         ("migration database", "schema"),
-        ("A.6.3.CR", "A.6.3.CR"), ("a.6.3.cr", "A.6.3.CR"), ("A.1.1", "A.1.1"), ("A.1", "A.1"), ('"A.1"', "A.1"), ("A.10", "A.10"),
+        ("A.6.3.CR", "A.6.3.CR"), ("a.6.3.cr", "A.6.3.CR"), ("A.1.1", "A.1.1"),
+        ("A.1", "A.1"), ('"A.1"', "A.1"), ("A.10", "A.10"),
         ("A.1 holons", "A.1"), ("evidence A.1.1", "A.1.1"),
     ],
 )  # fmt: skip
