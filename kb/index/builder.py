@@ -17,6 +17,7 @@ import numpy as np
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.distance import signature
+from kb.index import grams
 from kb.index.segment import LEAD
 from kb.index.vocabulary import Arrays, pack
 
@@ -222,6 +223,7 @@ def word_arrays(
     ordered = [spellings[i] for i in order.tolist()]
     out["word_length"] = np.fromiter((min(len(s), 255) for s in ordered), np.uint8, len(ordered))
     out["word_signature"] = np.fromiter(map(signature, ordered), np.uint64, len(ordered))
+    out.update(grams.pack(ordered))
     # The same table from the terms' side: the spellings a term stands for, wanted to mark words in a snippet.
     by_term = np.argsort(table.ravel(), kind="stable")
     starts = np.zeros(len(renumber) + 1, dtype=np.int64)

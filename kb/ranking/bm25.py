@@ -48,14 +48,14 @@ def idf(units: int, frequency: int) -> float:
     return math.log1p((units - frequency + 0.5) / (frequency + 0.5))
 
 
-def weigh(snapshot: Snapshot, field: str, terms: Sequence[str]) -> list[WeightedTerm]:
-    """Return those of the terms that some live unit of the field holds, with their idf."""
+def weigh(snapshot: Snapshot, field: str, terms: Sequence[tuple[str, float]]) -> list[WeightedTerm]:
+    """Return those of the terms that some live unit of the field holds, with their idf times their own weight."""
     totals: Totals = getattr(snapshot, field)
     out = []
-    for term in terms:
+    for term, weight in terms:
         frequency = snapshot.frequency(field, term)
         if frequency > 0:
-            out.append(WeightedTerm(term, frequency, idf(totals.units, frequency)))
+            out.append(WeightedTerm(term, frequency, weight * idf(totals.units, frequency)))
     return out
 
 

@@ -9,7 +9,7 @@ from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.languages import is_function_word
 from kb.index.snapshot import Snapshot
-from kb.ranking import spelling
+from kb.ranking import near, spelling, weights
 from kb.ranking.query import Query
 
 
@@ -17,13 +17,15 @@ from kb.ranking.query import Query
 class Plan:
     """What is scored for a query.
 
-    `terms`: distinct terms in query order. `phrases`: for each word of a phrase the terms that may stand for it.
-    `excluded`: for each excluded word its terms; a hit that holds all of one word's terms is left out. `corrected`: the
-    query as it was searched, where words were corrected; else None.
+    `terms`: distinct terms in query order, each with its weight. `near`: terms of similar words with theirs; they add to
+    hits that hold one of `terms` and bring in none themselves. `phrases`: for each word of a phrase the terms that may
+    stand for it. `excluded`: for each excluded word its terms; a hit that holds all of one word's terms is left out.
+    `corrected`: the query as it was searched, where words were corrected; else None.
     """
 
     query: Query
-    terms: tuple[str, ...]
+    terms: tuple[tuple[str, float], ...]
+    near: tuple[tuple[str, float], ...]
     phrases: tuple[tuple[frozenset[str], ...], ...]
     excluded: tuple[tuple[str, ...], ...]
     corrected: str | None
@@ -31,8 +33,11 @@ class Plan:
 
 def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, fuzzy: bool = True) -> Plan:
     """Work out what to score. The analyzer is asked only for spellings that the index has never seen."""
-    content: dict[str, None] = {}
-    function: dict[str, None] = {}
+    content: dict[str, float] = {}
+    function: dict[str, float] = {}
+    similar: dict[str, float] = {}
+    widen = fuzzy and near.small(snapshot)
+    compounds = near.compounding(snapshot)
     has_content = False
     corrected: dict[str, str] = {}
     for word in query.words:
@@ -45,11 +50,21 @@ def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, 
                 corrected[word] = better
                 terms = _known(snapshot, analyzer, words.spellings(better))
         has_content = has_content or not is_function
-        (function if is_function else content).update(dict.fromkeys(terms))
+        if is_function:
+            function.update(dict.fromkeys(terms, 1.0))
+            continue
+        content.update(dict.fromkeys(terms, 1.0))
+        if widen or (fuzzy and not terms):
+            for other in near.near(words.normalise(corrected.get(word, word)), snapshot):
+                alone = other.part and (not terms or compounds)
+                into = content if alone else similar
+                for term in _known(snapshot, analyzer, [other.spelling]):
+                    into[term] = max(into.get(term, 0.0), weights.NEAR_WEIGHT * other.similarity)
     chosen = content if has_content else function
     return Plan(
         query,
-        tuple(chosen),
+        tuple(chosen.items()),
+        tuple((term, weight) for term, weight in similar.items() if term not in chosen) if has_content else (),
         tuple(
             tuple(frozenset(_terms(snapshot, analyzer, words.spellings(corrected.get(w, w)))) for w in phrase)
             for phrase in query.phrases

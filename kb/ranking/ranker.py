@@ -78,9 +78,10 @@ def rank(
     """
     used = weights_ or Weights()
     text = bm25.weigh(snapshot, "text", plan.terms)
+    near = bm25.weigh(snapshot, "text", plan.near)
     head = bm25.weigh(snapshot, "head", plan.terms)
     # More than any sum of impacts can reach, so that a section that is named is first.
-    ceiling = 1.0 + (used.passage + used.lead) * sum(t.idf for t in text) * (used.text.k1 + 1)
+    ceiling = 1.0 + (used.passage + used.lead) * sum(t.idf for t in (*text, *near)) * (used.text.k1 + 1)
     ceiling += used.title * sum(t.idf for t in head) * (used.head.k1 + 1)
     totals: list[NDArray[np.float32]] = []
     units: list[NDArray[np.float32]] = []
@@ -89,9 +90,12 @@ def rank(
     for position, segment in enumerate(snapshot.segments):
         unit_scores = bm25.scores(segment, "text", text, snapshot.text.mean, used.text)
         scores = _hit_scores(segment, unit_scores, used)
+        widened = unit_scores + bm25.scores(segment, "text", near, snapshot.text.mean, used.text) if near else unit_scores
         names = bm25.scores(segment, "head", head, snapshot.head.mean, used.head)
         if len(names):
             scores += np.float32(used.title) * np.maximum.reduceat(names, segment.name_start[:-1])
+        if near:
+            scores += (_hit_scores(segment, widened, used) - _hit_scores(segment, unit_scores, used)) * (scores > 0)
         boost = {int(at): ceiling for at in np.flatnonzero(np.isin(segment.hit_section, named))} if named else {}
         for at, value in boost.items():
             scores[at] += np.float32(value)
@@ -100,7 +104,7 @@ def rank(
         if mask is not None:
             scores[~mask] = 0
         totals.append(scores)
-        units.append(unit_scores)
+        units.append(widened)
         heads.append(names)
         boosts.append(boost)
     best = _best(snapshot, totals, count, key)
@@ -117,7 +121,7 @@ def rank(
             for position, hit, score in best
         ),
         _groups(snapshot, totals),
-        tuple(text),
+        (*text, *near),
         tuple(head),
     )
 

@@ -1,0 +1,59 @@
+"""Words that look alike: other forms, compounds and derivations that no stem joins.
+
+`Speicherkapazität` says something about `Kapazität`, `надёжный` about `надёжность`. Such words add a
+little to a section that holds a word of the query anyway. Only a word that the index does not hold at
+all, and a part of a German compound, may bring in sections by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kb.index import grams
+from kb.index.snapshot import Snapshot
+from kb.ranking import weights
+
+_COMPOUNDING = {"de", "nl", "sv", "da", "no", "fi", "hu", "et"}
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A spelling like the one looked for; `similarity` from 0 to 1; `part`: one of the two is a part of the other."""
+
+    spelling: str
+    similarity: float
+    part: bool
+
+
+def small(snapshot: Snapshot) -> bool:
+    """Tell whether a base is small enough to look for similar words of every word of a query."""
+    return sum(len(segment.words) for segment in snapshot.segments) <= weights.NEAR_VOCABULARY
+
+
+def compounding(snapshot: Snapshot) -> bool:
+    """Tell whether the base holds a language that writes compounds as one word."""
+    return not _COMPOUNDING.isdisjoint(snapshot.languages)
+
+
+def near(spelling: str, snapshot: Snapshot) -> list[Near]:
+    """Return the most similar live spellings, the best first, the spelling itself left out."""
+    if len(spelling) < grams.SHORTEST or not spelling.isalpha():
+        return []
+    found: dict[str, float] = {}
+    for segment in snapshot.segments:
+        words, similarity = grams.sharing(segment, spelling)
+        for at in (similarity >= weights.NEAR_LEAST).nonzero()[0].tolist():
+            found[segment.words[int(words[at])]] = float(similarity[at])
+    found.pop(spelling, None)
+    out: list[Near] = []
+    for other in sorted(found, key=lambda other: (-found[other], other)):
+        if len(out) == weights.NEAR_MOST:
+            break
+        if snapshot.documents_with(other):
+            out.append(Near(other, found[other], _part(spelling, other)))
+    return out
+
+
+def _part(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
+    return len(short) >= weights.PART_SHORTEST and (long.startswith(short) or long.endswith(short))
