@@ -18,6 +18,7 @@ from kb.errors import ArgumentError, IndexBusy, IndexDamaged
 from kb.index import changes
 from kb.index.catalog import Catalog, damaged
 from kb.index.fingerprint import fingerprint
+from kb.pages import Pages
 from kb.ranking.query import LONGEST
 from kb.reading import listing as listings
 from kb.reading import section as sections
@@ -45,7 +46,7 @@ class Freshness:
     stale: frozenset[int] = frozenset()
 
 
-class KnowledgeBase:
+class KnowledgeBase(Pages):
     """A base that can be searched and read. Safe to share between threads; close it, or use it as a context manager.
 
     `base`: a folder, a file or a kb.toml; None means KB_BASE, then the nearest kb.toml upwards, then the shipped base.

@@ -64,6 +64,27 @@ def walk(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = ()) -
     return walker.result()
 
 
+def takes(root: Path, source: str, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> bool:
+    """Whether a file with this source, should there be one, is among those that `walk` lists."""
+    rules: Rules | None = None
+    prefix, path = "", os.path.abspath(root)
+    parts = source.split("/")
+    for part in parts:
+        ignore_files = [os.path.join(path, name) for name in IGNORE_FILES if os.path.isfile(os.path.join(path, name))]
+        if ignore_files:
+            rules, _ = rules_of(prefix, ignore_files, rules)
+        folder = prefix + part != source
+        if _hidden(part) or part in _FOLDERS or (rules and rules.ignores(prefix + part, folder)):
+            return False
+        prefix, path = f"{prefix}{part}/", os.path.join(path, part)
+    wanted = _wanted(include, exclude)
+    return source.lower().endswith(_READ) and (wanted is None or wanted(source))
+
+
+def _hidden(name: str) -> bool:
+    return name[0] == "." or name.endswith(_EDITOR) or (name[0] == "#" and name[-1] == "#")
+
+
 def _wanted(include: Sequence[str], exclude: Sequence[str]) -> Callable[[str], bool] | None:
     if not include and not exclude:
         return None
@@ -116,7 +137,7 @@ class _Walker:
                 self._warnings += [f"{_shown(prefix)}{IGNORE_FILES[0]}: {problem}" for problem in problems]
             for entry in entries:
                 name = entry.name
-                if name[0] == "." or name.endswith(_EDITOR) or (name[0] == "#" and name[-1] == "#"):
+                if _hidden(name):
                     continue
                 self._entry(entry, prefix, rules, waiting)
 

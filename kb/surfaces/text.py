@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from kb.answers import IndexAnswer, ListAnswer, RawWindow, Result, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
+
+if TYPE_CHECKING:
+    from kb.reading.records import Clause, GroundAnswer, NewAnswer, ParsedAnswer
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _MARK, _UNMARK = "\x1b[1m", "\x1b[0m"
@@ -82,6 +86,46 @@ def raw(window: RawWindow) -> str:
     """Return raw lines."""
     value = safe(window.text)
     return value if not value or value.endswith("\n") else value + "\n"
+
+
+def parsed(data: ParsedAnswer) -> str:
+    """Return a section as data: front matter, headings with their canonical names, items and entries."""
+    if data.error is not None:
+        return f"{data.title}\n{one_line(data.source or '')}: {one_line(data.error)}\n"
+    lines = [f"{one_line(data.title)}  [{one_line(data.id or '')}]  {one_line(data.source or '')}"]
+    lines += [f"{one_line(key)}: {one_line(_value(value))}" for key, value in data.front_matter.items()]
+    for heading in data.headings:
+        other = f"  ({one_line(heading.title)})" if heading.title != heading.name else ""
+        lines.append(f"{'#' * max(heading.level, 1)} {one_line(heading.name)}{other}  :{heading.lines[0]}-{heading.lines[1]}")
+    lines += [f"{'  ' * item.depth}[{'x' if item.done else ' '}] {one_line(item.text)}  :{item.line}" for item in data.items]
+    lines += [f"{entry.at}  {one_line(entry.text)}  :{entry.line}" for entry in data.entries]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def clause(found: Clause) -> str:
+    """Return a clause as it is cited."""
+    lines = [f"{one_line(found.title)}  [{one_line(found.id)}]"]
+    if found.summary:
+        lines.append(one_line(found.summary))
+    if found.source_url:
+        lines.append(f"source: {one_line(found.source_url)}" + (f" (as of {one_line(found.as_of)})" if found.as_of else ""))
+    if found.disclaimer:
+        lines.append(f"note: {one_line(found.disclaimer)}")
+    return "\n".join(lines) + "\n"
+
+
+def ground(answer: GroundAnswer, terminal: bool) -> str:
+    """Return the pack; word for word, save on a terminal, which control characters would steer."""
+    return safe(answer.markdown) if terminal else answer.markdown
+
+
+def created(answer: NewAnswer) -> str:
+    """Return what was created, and how to read it."""
+    return f"{one_line(answer.message)}\nread it: kb section {one_line(answer.id)}\n"
 
 
 def listing(answer: ListAnswer) -> str:

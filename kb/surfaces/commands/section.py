@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from kb.base import KnowledgeBase
+from kb.errors import ArgumentError
 from kb.reading.section import check_window
 from kb.surfaces import text
 from kb.surfaces.arguments import command, emit, plain
@@ -21,10 +22,13 @@ def add(commands: Any) -> None:
     parser.add_argument("--offset", type=int, metavar="N", help="with --raw: first line, counted from 1")
     parser.add_argument("--limit", type=int, metavar="N", help="with --raw: number of lines")
     parser.add_argument("--numbered", action="store_true", help="with --raw: number the lines")
+    parser.add_argument("--parsed", action="store_true", help="as data: front matter, canonical headings, items, entries")
 
 
 def _check(options: argparse.Namespace) -> None:
     check_window(options.raw, options.offset, options.limit, options.numbered)
+    if options.raw and options.parsed:
+        raise ArgumentError("--raw and --parsed exclude each other")
 
 
 def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
@@ -33,6 +37,12 @@ def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
         window = base.raw(id_, offset=options.offset, limit=options.limit, numbered=options.numbered, language=options.language)
         emit(options, window.as_json(), lambda: text.raw(window))
         return 0
+    if options.parsed:
+        data = base.parsed(id_, language=options.language)
+        emit(options, data.as_json(), lambda: text.parsed(data))
+        if data.error is not None:
+            sys.stderr.write(f"kb: {text.one_line(data.source or '')}: {text.one_line(data.error)}\n")
+        return 0 if data.error is None else 1
     found = base.section(id_, language=options.language)
     emit(options, found.as_json(), lambda: text.section(found))
     if found.error is not None:

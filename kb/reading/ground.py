@@ -1,0 +1,267 @@
+"""A context pack for a question: the best passages of the best sections, word for word, within a budget of characters.
+
+Each section gives its best passage first; a further one of the same section counts for less, so that a pack is not
+filled from one place. Passages that say nearly the same as one already taken are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kb.answers import Result, SearchAnswer
+from kb.config import Collection
+from kb.errors import ArgumentError
+from kb.reading.paths import breadcrumb
+from kb.reading.records import GroundAnswer, GroundPassage, Omitted
+from kb.reading.section import Found
+
+if TYPE_CHECKING:
+    from kb.analysis.analyzer import Analyzer
+    from kb.index.catalog import Catalog
+    from kb.index.snapshot import Snapshot
+
+BUDGETS = (200, 1_000_000)
+"""Characters that a pack may be asked to have at most."""
+HITS = 20
+"""Sections that passages are taken from."""
+_PER_HIT = 4
+_FURTHER = 0.5  # what a further passage of the same section counts
+_WEAK = 0.2  # of the best value; what is weaker is no ground for an answer
+_SHINGLE = 3  # words
+_SAME = 0.5  # share of word triples in common from which two passages say the same
+_NAMED_AT_MOST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A passage that may go into the pack; `group` is the id that variants share, `value` orders it."""
+
+    group: tuple[str, str]
+    id: str
+    title: str
+    path: str
+    collection: str
+    source: str
+    lines: tuple[int, int]
+    language: str | None
+    score: float
+    value: float
+
+
+def check(question: str, budget: int) -> None:
+    """Raise ArgumentError where no pack can be made so; `question` is trimmed."""
+    if isinstance(budget, bool) or not isinstance(budget, int) or not BUDGETS[0] <= budget <= BUDGETS[1]:
+        raise ArgumentError(f"budget must be from {BUDGETS[0]} to {BUDGETS[1]} characters, got {budget}")
+    least = GroundAnswer(question, "keyword", budget, (), 999).characters
+    if least > budget:
+        raise ArgumentError(f"budget {budget} has no room for passages: the question alone takes {least} characters")
+
+
+def of_search(catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], answer: SearchAnswer) -> list[_Candidate]:
+    """Return the passages of the sections that a search found, best first."""
+    rows: dict[int, list[tuple[int, int, int, str, str]]] = {}
+    for number, result in enumerate(answer.results):
+        rows[number] = catalog.db.execute(
+            "SELECT p.passage, p.first, p.last, s.id, s.title FROM passages p JOIN sections s USING (section)"
+            " JOIN sections h ON h.section = s.hit JOIN documents d ON d.document = h.document"
+            " WHERE h.id = ? AND h.collection = ? AND d.source = ? ORDER BY p.passage",
+            (result.id, result.collection, result.source),
+        ).fetchall()
+    scores = _scores(snapshot, analyzer, answer.query, [row[0] for held in rows.values() for row in held])
+    found: list[_Candidate] = []
+    for number, result in enumerate(answer.results):
+        found += _of_hit(result, rows[number], scores)
+    best = max((candidate.value for candidate in found), default=0.0)
+    kept = [candidate for candidate in found if candidate.value >= _WEAK * best]
+    return sorted(kept, key=lambda candidate: -candidate.value)
+
+
+def _of_hit(result: Result, rows: Sequence[tuple[int, int, int, str, str]], scores: Mapping[int, float]) -> Iterable[_Candidate]:
+    shown = result.passage.lines if result.passage else None
+    ordered = sorted(rows, key=lambda row: ((row[1], row[2]) != shown, -scores.get(row[0], 0.0), row[0]))
+    top = max((scores.get(row[0], 0.0) for row in rows), default=0.0)
+    for place, (passage, first, last, id_, title) in enumerate(ordered[:_PER_HIT]):
+        share = 1.0 if place == 0 else _FURTHER * (scores.get(passage, 0.0) / top if top else 0.0)
+        if share > 0:
+            yield _Candidate(
+                (result.collection, result.id), id_, title, result.path, result.collection, result.source, (first, last),
+                result.language, result.score, result.score * share,
+            )  # fmt: skip
+
+
+def of_sections(
+    catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, found: Sequence[Found]
+) -> list[_Candidate]:
+    """Return the passages of named sections: those nearest to the question first, the rest in the order of the file."""
+    held: dict[int, tuple[Found, tuple[int, int, int, str, str, str, str]]] = {}
+    whole: list[tuple[Found, str]] = []
+    for one in found:
+        rows = catalog.db.execute(
+            "SELECT p.passage, p.first, p.last, s.id, s.title, d.source, coalesce(h.id, s.id) FROM passages p"
+            " JOIN sections s USING (section) JOIN documents d ON d.document = p.document"
+            " LEFT JOIN sections h ON h.section = s.hit"
+            " WHERE p.document IS ? AND s.first >= ? AND s.last <= ? ORDER BY p.passage",
+            (one.document, one.first, one.last),
+        ).fetchall()
+        held.update({row[0]: held.get(row[0], (one, row)) for row in rows})
+        source = catalog.db.execute("SELECT source FROM documents WHERE document IS ?", (one.document,)).fetchone()
+        if not rows and source is not None and one.id is not None:
+            # A short section shares its passage with those around it: its own lines are what was asked for.
+            whole.append((one, source[0]))
+    scores = _scores(snapshot, analyzer, question, list(held))
+    best = max(scores.values(), default=0.0) or 1.0
+    out = [
+        _Candidate(
+            (one.collection, row[6]), row[3], row[4], _path(catalog, one), one.collection, row[5], (row[1], row[2]),
+            one.language, round(scores.get(passage, 0.0), 6), scores.get(passage, 0.0) / best,
+        )
+        for passage, (one, row) in held.items()
+    ]  # fmt: skip
+    out += [
+        _Candidate(
+            (one.collection, one.id or ""), one.id or "", one.title, _path(catalog, one), one.collection, source,
+            (one.first, one.last), one.language, 0.0, 0.0,
+        )
+        for one, source in whole
+    ]  # fmt: skip
+    return sorted(out, key=lambda candidate: -candidate.value)
+
+
+def _path(catalog: Catalog, found: Found) -> str:
+    return breadcrumb(catalog.db, found.collection, found.id or "", found.title, found.parent, found.language)
+
+
+def _scores(snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, passages: Sequence[int]) -> dict[int, float]:
+    """Return the BM25 score of passages for a question, by passage number."""
+    import numpy as np
+
+    from kb.ranking import bm25
+    from kb.ranking.plan import plan
+    from kb.ranking.query import parse
+    from kb.ranking.ranker import Weights
+
+    terms = bm25.weigh(snapshot, "text", plan(parse(question), snapshot, analyzer).terms)
+    wanted = np.asarray(passages, dtype=np.int64)
+    out: dict[int, float] = {}
+    for segment in snapshot.segments:
+        units = np.flatnonzero(np.isin(segment.unit_passage, wanted))
+        if len(units):
+            scored = bm25.scores(segment, "text", terms, snapshot.text.mean, Weights().text)
+            out.update(zip(segment.unit_passage[units].tolist(), scored[units].tolist(), strict=True))
+    return out
+
+
+def pack(
+    question: str,
+    mode: str,
+    warning: str | None,
+    candidates: Sequence[_Candidate],
+    budget: int,
+    collections: Mapping[str, Collection],
+) -> GroundAnswer:
+    """Choose passages, best first, while they fit. The text is read from the files as they stand."""
+    files: dict[tuple[str, str], list[str]] = {}
+    chosen: list[GroundPassage] = []
+    taken: list[tuple[_Candidate, frozenset[tuple[str, ...]]]] = []
+    left: list[Omitted] = []
+
+    if GroundAnswer(question, mode, budget, (), len(candidates), (), warning).characters > budget:
+        warning = None  # the budget holds whatever happens
+
+    def answer(passages: Sequence[GroundPassage], omitted: int, named: Sequence[Omitted] = ()) -> GroundAnswer:
+        return GroundAnswer(question, mode, budget, tuple(passages), omitted, tuple(named), warning)
+
+    room = len(candidates)  # the count of what is omitted can't take more digits than this
+
+    def fits(passages: Sequence[GroundPassage]) -> bool:
+        return answer(passages, room).characters <= budget
+
+    for candidate in candidates:
+        key = (candidate.collection, candidate.source)
+        if key not in files:
+            files[key] = _lines(collections, *key)
+        passage = _passage(candidate, files[key])
+        if passage is None:
+            continue
+        marks = _shingles(passage.text)
+        if any(_alike(candidate, marks, other, others) for other, others in taken):
+            continue
+        if not fits([*chosen, passage]):
+            shorter = None if chosen else _shortened(passage, lambda tried: fits([tried]))
+            if shorter is None:
+                left.append(Omitted(passage.id, passage.source, passage.lines, len(passage.text)))
+                continue
+            passage = shorter
+        chosen.append(passage)
+        taken.append((candidate, marks))
+    named: list[Omitted] = []
+    for one in left[:_NAMED_AT_MOST]:
+        if answer(chosen, len(left), [*named, one]).characters > budget:
+            break
+        named.append(one)
+    return answer(chosen, len(left), named)
+
+
+def _lines(collections: Mapping[str, Collection], name: str, source: str) -> list[str]:
+    """The lines of a file, empty where it can't be read any more."""
+    from kb.documents.read import read
+
+    collection = collections.get(name)
+    return [] if collection is None else read(collection.root, source).text.split("\n")
+
+
+def _passage(candidate: _Candidate, lines: Sequence[str]) -> GroundPassage | None:
+    first, last = candidate.lines
+    last = min(last, len(lines))
+    while first <= last and not lines[first - 1].strip():
+        first += 1
+    while last >= first and not lines[last - 1].strip():
+        last -= 1
+    if first > last:
+        return None
+    return GroundPassage(
+        candidate.id, candidate.title, candidate.path, candidate.collection, candidate.source, (first, last),
+        candidate.language, candidate.score, "\n".join(lines[first - 1 : last]),
+    )  # fmt: skip
+
+
+def _shortened(passage: GroundPassage, fits: Callable[[GroundPassage], bool]) -> GroundPassage | None:
+    """The longest beginning of a passage, in whole lines, that fits."""
+    lines = passage.text.split("\n")
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(_beginning(passage, lines, middle)):
+            low = middle
+        else:
+            high = middle - 1
+    while low and not lines[low - 1].strip():
+        low -= 1
+    return _beginning(passage, lines, low) if low else None
+
+
+def _beginning(passage: GroundPassage, lines: Sequence[str], count: int) -> GroundPassage:
+    first = passage.lines[0]
+    return replace(passage, lines=(first, first + count - 1), text="\n".join(lines[:count]))
+
+
+def _alike(one: _Candidate, marks: frozenset[tuple[str, ...]], other: _Candidate, others: frozenset[tuple[str, ...]]) -> bool:
+    """Whether two passages overlap, are variants of one section in two languages, or say nearly the same."""
+    if (one.collection, one.source) == (other.collection, other.source):
+        if one.lines[0] <= other.lines[1] and other.lines[0] <= one.lines[1]:
+            return True
+    elif one.group == other.group:
+        return True
+    return len(marks & others) >= _SAME * min(len(marks), len(others))
+
+
+def _shingles(text: str) -> frozenset[tuple[str, ...]]:
+    """The runs of three words of a text, normalised; the whole text where it is shorter."""
+    from kb.analysis import words
+
+    found = [words.normalise(word) for word in words.find(text)]
+    if len(found) <= _SHINGLE:
+        return frozenset([tuple(found)])
+    return frozenset(tuple(found[i : i + _SHINGLE]) for i in range(len(found) - _SHINGLE + 1))
