@@ -6,7 +6,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kb.answers import IndexAnswer, ListAnswer, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
 from kb.config import Config, SearchSettings, locate
-from kb.errors import ArgumentError, IndexBusy, IndexDamaged
+from kb.errors import ArgumentError, IndexBusy, IndexDamaged, IndexUnwritable
 from kb.index import changes
-from kb.index.catalog import Catalog, damaged
+from kb.index.catalog import Catalog, named
 from kb.index.fingerprint import fingerprint
 from kb.pages import Pages
 from kb.ranking.query import LONGEST
@@ -40,10 +41,10 @@ _RETRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How the index stands against the files: a warning, and the documents whose text has changed since."""
+    """How the index stands against the files: a warning, and (collection, source) of files that have changed since."""
 
     warning: str | None = None
-    stale: frozenset[int] = frozenset()
+    stale: frozenset[tuple[str, str]] = frozenset()
 
 
 class KnowledgeBase(Pages):
@@ -261,11 +262,18 @@ class KnowledgeBase(Pages):
         from kb.index.update import update
 
         started = time.monotonic()
-        if rebuild:
+        words, progress = self._words(), self._progress
+        try:
+            catalog = self._catalog()
+            with self._lock, _damage_named(catalog):
+                report = update(catalog, self.config, words, rebuild=rebuild, progress=progress)
+        except IndexDamaged:
+            if not rebuild:
+                raise
             self._discard()
-        catalog = self._catalog()
-        with self._lock:
-            report = update(catalog, self.config, self._words(), rebuild=rebuild, progress=self._progress)
+            catalog = self._catalog()
+            with self._lock:
+                report = update(catalog, self.config, words, rebuild=rebuild, progress=progress)
         warnings = [self._warning] if self._warning else []
         return IndexAnswer(
             report.indexed,
@@ -277,37 +285,37 @@ class KnowledgeBase(Pages):
         )
 
     def _discard(self) -> None:
-        """Remove an index that can't be opened, so that a rebuild starts from nothing; a sound one is replaced whole."""
-        try:
-            self._catalog()
-        except IndexDamaged:
-            self.close()
-            assert self._folder is not None
-            for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
-                (self._folder / name).unlink(missing_ok=True)
+        """Remove a catalog too damaged to be replaced from within, so that a rebuild starts from nothing."""
+        self.close()
+        assert self._folder is not None
+        for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
+            (self._folder / name).unlink(missing_ok=True)
 
     # -- what all of it goes through -------------------------------------------------------------------------------
 
     def _read(self, answer: Callable[[Catalog], T]) -> tuple[Freshness, T]:
         """Refresh what the budget allows, then answer from one state of the catalog."""
         catalog = self._catalog()
-        freshness = self._refresh(catalog)
-        for attempt in range(_RETRIES):
+        with self._lock if catalog.folder is None else nullcontext(), _damage_named(catalog):
             try:
-                with catalog.reading():
-                    return freshness, answer(catalog)
-            except FileNotFoundError as error:
-                # A writer has joined segments between our look at the catalog and at the file: look again.
-                if attempt == _RETRIES - 1:
-                    raise IndexDamaged(f"an index file is missing ({error.filename}); run: kb index --rebuild") from error
-            except sqlite3.DatabaseError as error:
-                raise damaged(error) from error
+                freshness = self._refresh(catalog)
+            except IndexUnwritable as error:  # and nothing older to answer from
+                catalog = self._in_memory(error)
+                freshness = self._refresh(catalog)
+            for attempt in range(_RETRIES):
+                try:
+                    with catalog.reading():
+                        return freshness, answer(catalog)
+                except FileNotFoundError as error:
+                    # A writer has joined segments between our look at the catalog and at the file: look again.
+                    if attempt == _RETRIES - 1:
+                        raise IndexDamaged(f"an index file is missing ({error.filename}); run: kb index --rebuild") from error
         raise AssertionError("unreachable")
 
     def _refresh(self, catalog: Catalog) -> Freshness:
+        usable = catalog.get("fingerprint") == fingerprint(self.config)
         try:
-            first = catalog.get("fingerprint") != fingerprint(self.config)
-            if first:
+            if not usable:
                 self._update(catalog, None)
                 return Freshness(self._warning)
             found = changes.find(catalog, self.config.collections)
@@ -317,13 +325,20 @@ class KnowledgeBase(Pages):
                 self._update(catalog, self.config.index.refresh_ms / 1000)
                 return Freshness(self._warning)
             reason = "more files have changed than a search may read"
-        except IndexBusy:
+        except IndexBusy as error:
+            if not usable:
+                raise IndexBusy("another process is making this index; try again in a moment") from error
             found = changes.find(catalog, self.config.collections)
             reason = "another process is writing the index"
-        except sqlite3.DatabaseError as error:
-            raise damaged(error) from error
-        stale = frozenset([*found.gone, *(c.known.document for c in found.candidates if c.known is not None and not c.doubtful)])
-        return Freshness(f"{reason}: answered from the index as it was; run: kb index", stale)
+        except IndexUnwritable as error:
+            if not usable:
+                raise
+            found = changes.find(catalog, self.config.collections)
+            reason = str(error).partition(";")[0]
+        stale = {(c.collection.name, c.file.source) for c in found.candidates if not c.doubtful}
+        for document in found.gone:
+            stale.update(catalog.db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,)))
+        return Freshness(f"{reason}: answered from the index as it was; run: kb index", frozenset(stale))
 
     def _update(self, catalog: Catalog, wait: float | None) -> None:
         from kb.index.update import update
@@ -357,26 +372,26 @@ class KnowledgeBase(Pages):
                 assert self._folder is not None
                 self._folder.mkdir(parents=True, exist_ok=True)
                 catalog = Catalog.open(self._folder)
-            except (OSError, sqlite3.OperationalError) as error:
-                self._warning = (
-                    f"the index can't be kept ({error}): answered from memory; set KB_CACHE to a folder that can be written"
-                )
-                self._memory = catalog = Catalog.open(None)
+            except (OSError, IndexUnwritable) as error:
+                return self._in_memory(error)
             self._opened.append(catalog)
             self._local.catalog = catalog
             return catalog
 
-    def _mark_stale(self, answer: SearchAnswer, freshness: Freshness) -> SearchAnswer:
-        catalog = self._catalog()
-        sources = {
-            (row[0], row[1])
-            for document in freshness.stale
-            for row in catalog.db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,))
-        }
-        return replace(
-            answer,
-            results=tuple(replace(r, stale=True) if (r.collection, r.source) in sources else r for r in answer.results),
-        )
+    def _in_memory(self, error: Exception) -> Catalog:
+        """Answer from memory from now on, and say why."""
+        with self._lock:
+            if self._memory is None:
+                why = str(named(error)).partition(" and stays")[0]
+                self._warning = f"{why}: answered from memory; set KB_CACHE to a folder that can be written"
+                self._memory = Catalog.open(None)
+                self._opened.append(self._memory)
+            return self._memory
+
+    @staticmethod
+    def _mark_stale(answer: SearchAnswer, freshness: Freshness) -> SearchAnswer:
+        marked = (replace(r, stale=True) if (r.collection, r.source) in freshness.stale else r for r in answer.results)
+        return replace(answer, results=tuple(marked))
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 
@@ -404,6 +419,25 @@ class KnowledgeBase(Pages):
         for name in types:
             if name not in held:
                 raise ArgumentError(f"unknown type {name!r}; there are: {', '.join(held) or 'none'}")
+
+
+@contextmanager
+def _damage_named(catalog: Catalog) -> Iterator[None]:
+    """Let no error of damaged files through as anything but IndexDamaged.
+
+    Large files are not compared with their checksums before a query; where what was read makes no sense, they are now.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise named(error) from error
+    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+        from kb.index.integrity import find_damage
+
+        found = next(find_damage(catalog), None)
+        if found is None:
+            raise
+        raise IndexDamaged(f"the index is damaged: {found}; run: kb index --rebuild") from error
 
 
 def ranking_weights(settings: SearchSettings) -> Weights:

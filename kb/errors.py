@@ -7,7 +7,8 @@ KBError
 └── BaseUnusable           the base, its index or its engine can't be used (exit 3)
     ├── ConfigError        kb.toml is broken or names something unknown
     ├── IndexDamaged       an index file is not what the catalog says it is
-    └── IndexBusy          another process is writing
+    ├── IndexBusy          another process is writing
+    └── IndexUnwritable    the index can't be written: disk full, folder not writable
 """
 
 from __future__ import annotations
@@ -57,3 +58,7 @@ class IndexDamaged(BaseUnusable):
 
 class IndexBusy(BaseUnusable):
     """Another process holds the write lock and kept it longer than the wait allowed."""
+
+
+class IndexUnwritable(BaseUnusable):
+    """The cache folder can't be written, or is full; what was there before is there still."""

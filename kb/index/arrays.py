@@ -4,6 +4,9 @@ Layout: magic (8 bytes), header length (uint32), header checksum (uint32), heade
 version, file size, and for each array its dtype, count, offset and CRC-32), then the arrays, each
 aligned to 64 bytes. All numbers are little-endian. A file is written aside, synced and renamed, and
 never changed afterwards.
+
+Checksums of large files are not compared whenever one is opened, for a query must not pay for that. The header says which
+time of change the file was given; one that has another has been written to or copied since, and is compared.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 import mmap
 import os
 import struct
+import time
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,17 +30,20 @@ if TYPE_CHECKING:
 
 
 MAGIC = b"kbarrays"
-FORMAT = 1
+FORMAT = 2
 _PREFIX = struct.Struct("<8sII")
 _ALIGN = 64
-CHECKED_AT_OPEN = 4 << 20
-"""Files up to this many bytes are compared with their checksums whenever they are opened; larger ones by `verify`."""
+CHECKED_AT_OPEN = 1 << 20
+"""Files up to this many bytes are compared with their checksums whenever they are opened, which takes a millisecond at most."""
+_STAMP_NS = 2_000_000_000
+"""Times of change are given in whole steps of this: no file system keeps them more coarsely."""
 
 
 class ArrayFile:
     """The arrays of one file, by name, read-only; views into the mapping, nothing copied."""
 
-    def __init__(self, buffer: Any, name: str) -> None:
+    def __init__(self, buffer: Any, name: str, changed: int | None = None) -> None:
+        """Read the header of a mapped file; `changed` is its time of change in ns, None for one in memory."""
         self.name = name
         self._buffer = buffer
         size = len(buffer)
@@ -52,23 +59,23 @@ class ArrayFile:
             table = json.loads(header)
         except ValueError as error:
             raise _damaged(name, "its header can't be read") from error
-        if table["format"] != FORMAT:
-            raise _damaged(name, f"it has format {table['format']}, this version reads {FORMAT}")
+        if table.get("format") != FORMAT:
+            raise _damaged(name, f"it has format {table.get('format')}, this version reads {FORMAT}")
         if table["size"] != size:
             raise _damaged(name, f"it should hold {table['size']} bytes and holds {size}")
         self._table: dict[str, list[Any]] = table["arrays"]
         self.size = size
-        if size <= CHECKED_AT_OPEN:
+        if size <= CHECKED_AT_OPEN or changed not in (None, table["stamp"]):
             self.verify()
 
     @classmethod
     def open(cls, path: Path) -> ArrayFile:
         """Map a file. FileNotFoundError if it is not there; IndexDamaged if it is not what it should be."""
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size == 0:
+            status = os.fstat(file.fileno())
+            if status.st_size == 0:
                 raise _damaged(path.name, "it is empty")
-            return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path.name)
+            return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path.name, status.st_mtime_ns)
 
     def __getitem__(self, key: str) -> NDArray[Any]:
         dtype, count, offset, _ = self._table[key]
@@ -84,27 +91,44 @@ class ArrayFile:
 
 def dump(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the bytes of a file that holds the arrays."""
-    return b"".join(_pieces(arrays))
+    return b"".join(_pieces(arrays, 0))
 
 
 def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> int:
     """Write a file so that it is there whole or not at all; return its size in bytes."""
     partial = path.with_suffix(".part")
+    stamp = time.time_ns() // _STAMP_NS * _STAMP_NS
     try:
         with partial.open("wb") as file:
-            for piece in _pieces(arrays):
+            for piece in _pieces(arrays, stamp):
                 file.write(piece)
             file.flush()
-            os.fsync(file.fileno())
             size = file.tell()
+            os.utime(partial, ns=(stamp, stamp))
+            os.fsync(file.fileno())
         partial.replace(path)
-    except OSError:
+        _sync_folder(path.parent)
+    except BaseException:
         partial.unlink(missing_ok=True)
         raise
     return size
 
 
-def _pieces(arrays: Mapping[str, NDArray[Any]]) -> list[Any]:
+def _sync_folder(folder: Path) -> None:
+    """Make sure that a renamed file is found after a power failure too, where the system can do that for folders."""
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(number)
+    except OSError:
+        pass
+    finally:
+        os.close(number)
+
+
+def _pieces(arrays: Mapping[str, NDArray[Any]], stamp: int) -> list[Any]:
     blobs = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.view(np.uint8).data if array.size else b"") for name, array in blobs.items()}
 
@@ -114,7 +138,7 @@ def _pieces(arrays: Mapping[str, NDArray[Any]]) -> list[Any]:
             offset = -(-offset // _ALIGN) * _ALIGN
             table[name] = [array.dtype.str, array.size, offset, checksums[name]]
             offset += array.nbytes
-        return json.dumps({"format": FORMAT, "size": offset, "arrays": table}).encode(), offset
+        return json.dumps({"format": FORMAT, "stamp": stamp, "size": offset, "arrays": table}).encode(), offset
 
     # The header names offsets that depend on its own length: give it room, then pad it with spaces.
     room = len(header(1 << 40)[0]) + 64

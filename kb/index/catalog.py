@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,16 +19,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kb.errors import IndexBusy, IndexDamaged
+from kb.errors import IndexBusy, IndexDamaged, IndexUnwritable, KBError
 from kb.index.segment import Dead
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 BUSY_SECONDS = 30.0
 """How long a second writer waits for the first before it says that the base is busy."""
+_KEPT_LOG_BYTES = 4 << 20
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -99,24 +101,31 @@ class Catalog:
     def open(cls, folder: Path | None) -> Catalog:
         """Open the catalog in a folder, or in memory for None; an empty one is created where there is none.
 
-        Raises IndexDamaged where the file is not a catalog, OSError or sqlite3.OperationalError where the folder
-        can't be used.
+        Raises IndexDamaged where the file is not a catalog, IndexUnwritable where the folder can't be used.
         """
         target = ":memory:" if folder is None else str(folder / "catalog.db")
+        db = None
         try:
             db = sqlite3.connect(target, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            found = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            raise damaged(error) from error
-        catalog = cls(db, folder)
-        if not found:
-            with catalog.writing():
-                catalog.create()
+            _write_ahead(db)
+            # Files are removed on the strength of what is committed: a commit has to be on the disk.
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute(f"PRAGMA journal_size_limit = {_KEPT_LOG_BYTES}")
+            catalog = cls(db, folder)
+            if not catalog.made:
+                with catalog.writing():
+                    if not catalog.made:  # another process may have been first
+                        catalog.create()
+        except (sqlite3.DatabaseError, KBError) as error:
+            if db is not None:
+                db.close()
+            raise named(error) from error
         return catalog
+
+    @property
+    def made(self) -> bool:
+        """True where the tables are there."""
+        return bool(self.db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0])
 
     def close(self) -> None:
         """Close the connection."""
@@ -148,23 +157,24 @@ class Catalog:
 
     @contextmanager
     def writing(self, wait: float = BUSY_SECONDS) -> Iterator[None]:
-        """Be the one writer: all that is done in the block is kept, or nothing of it. IndexBusy after `wait` seconds."""
-        self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+        """Be the one writer: all that is done in the block is kept, or nothing of it.
+
+        IndexBusy after `wait` seconds; IndexUnwritable or IndexDamaged where SQLite says so.
+        """
         try:
-            self.db.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error) or "busy" in str(error):
-                raise IndexBusy("another process is writing this index; try again in a moment") from error
-            raise
-        finally:
-            self.db.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        try:
+            self.db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+            try:
+                self.db.execute("BEGIN IMMEDIATE")
+            finally:
+                self.db.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
             yield
-        except BaseException:
+            self.db.execute("COMMIT")
+        except BaseException as error:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.DatabaseError):
+                raise named(error) from error
             raise
-        self.db.execute("COMMIT")
 
     def get(self, key: str) -> str | None:
         """Return a value of the catalog's own, such as its generation."""
@@ -230,8 +240,41 @@ class Catalog:
         )  # fmt: skip
 
 
-def damaged(error: Exception) -> IndexDamaged:
-    """Return the error that says the catalog can't be read."""
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Turn on write-ahead logging; unlike other statements this one does not wait by itself for whoever is doing the same."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
+
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_UNWRITABLE = (
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM,
+)  # fmt: skip
+
+
+def _code(error: Exception) -> int:
+    """Return SQLite's primary result code, 0 where there is none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def named(error: Exception) -> KBError:
+    """Return what an error of SQLite, or of the system while the index was written, means for whoever runs kb."""
+    if isinstance(error, KBError):
+        return error
+    if _code(error) in _BUSY:
+        return IndexBusy("another process is writing this index; try again in a moment")
+    if isinstance(error, OSError) or _code(error) in _UNWRITABLE:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return IndexUnwritable(
+            f"the index can't be written ({why}) and stays as it was; free space in the cache folder or set KB_CACHE to another"
+        )
     return IndexDamaged(f"the index catalog is damaged ({error}); run: kb index --rebuild")
 
 

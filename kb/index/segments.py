@@ -98,6 +98,11 @@ class Segments:
             )
             self._catalog.db.execute("DELETE FROM segments WHERE segment = ?", (row.number,))
 
+    def check(self) -> None:
+        """Open every segment; IndexDamaged where one is missing or not what it was written as."""
+        for row in self._catalog.segments():
+            self._open_for_write(row)
+
     def sweep(self) -> None:
         """Remove files that the catalog no longer names. Readers that mapped them keep what they mapped."""
         if self._catalog.folder is None:
