@@ -172,7 +172,7 @@ def _place(catalog: Catalog, target: Collection, above: str | None, language: st
     others = tuple(folder for folder in ("", *target.languages) if folder != own)
     reserved = frozenset([*STEMMERS, *target.languages])
     if above is None:
-        return Place(None, "", own or "", others, reserved)
+        return Place(None, "", own or "", others, reserved, target.language)
     try:
         found = sections.find(catalog.db, above if "@" in above else f"{above}@{target.name}", None)
     except NotFound as error:
@@ -181,7 +181,7 @@ def _place(catalog: Catalog, target: Collection, above: str | None, language: st
         raise ArgumentError(f"{above} is not in collection {target.name}; a document lies in the collection of its parent")
     if found.id is None:
         raise ArgumentError(f"{above} could not be read, so nothing can be created below it")
-    return Place(found.id, path_of(catalog.db, found), own or "", others, reserved)
+    return Place(found.id, path_of(catalog.db, found), own or "", others, reserved, target.language)
 
 
 def _taken(catalog: Catalog, collection: str, id_: str) -> bool:

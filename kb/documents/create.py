@@ -47,7 +47,7 @@ class Place:
     """Where a document goes: below `parent` (an id) at `path` (`prozesse/rag-prozess`, empty for the top).
 
     `folder` is the language's folder or empty, `others` those of the other languages, `reserved` slugs that may not
-    stand at the top because a language's folder is called so.
+    stand at the top because a language's folder is called so. `language`: the collection's.
     """
 
     parent: str | None
@@ -55,6 +55,7 @@ class Place:
     folder: str
     others: tuple[str, ...]
     reserved: Collection[str]
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +254,9 @@ def _built(made: Draft, place: Place, name: str, now: str, dates: Mapping[str, s
         "created_at": now,
         "updated_at": now,
     }
-    if made.language is not None:
-        values["lang"] = made.language
+    language = made.language or place.language
+    if language is not None:
+        values["lang"] = language
     rest = {key: value for key, value in made.values.items() if key not in (*values, "lang", "language")}
     front = _yaml({**values, **dates, **rest})
     body = made.body

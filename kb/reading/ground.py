@@ -14,7 +14,7 @@ from kb.answers import Result, SearchAnswer
 from kb.config import Collection
 from kb.errors import ArgumentError
 from kb.reading.paths import breadcrumb
-from kb.reading.records import GroundAnswer, GroundPassage, Omitted
+from kb.reading.records import GroundAnswer, GroundPassage
 from kb.reading.section import Found
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _WEAK = 0.2  # of the best value; what is weaker is no ground for an answer
 _SHINGLE = 3  # words
 _SAME = 0.5  # share of word triples in common from which two passages say the same
 _NAMED_AT_MOST = 10
+_NAMING = 500  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +166,20 @@ def pack(
     files: dict[tuple[str, str], list[str]] = {}
     chosen: list[GroundPassage] = []
     taken: list[tuple[_Candidate, frozenset[tuple[str, ...]]]] = []
-    left: list[Omitted] = []
+    left: list[str] = []
 
     if GroundAnswer(question, mode, budget, (), len(candidates), (), warning).characters > budget:
         warning = None  # the budget holds whatever happens
 
-    def answer(passages: Sequence[GroundPassage], omitted: int, named: Sequence[Omitted] = ()) -> GroundAnswer:
+    def answer(passages: Sequence[GroundPassage], omitted: int, named: Sequence[str] = ()) -> GroundAnswer:
         return GroundAnswer(question, mode, budget, tuple(passages), omitted, tuple(named), warning)
 
     room = len(candidates)  # the count of what is omitted can't take more digits than this
 
     def fits(passages: Sequence[GroundPassage]) -> bool:
-        return answer(passages, room).characters <= budget
+        # Some room is kept for saying what is missing, except where it would cost the only passage.
+        kept = min(_NAMING, budget // 10) if len(passages) > 1 else 0
+        return answer(passages, room).characters <= budget - kept
 
     for candidate in candidates:
         key = (candidate.collection, candidate.source)
@@ -191,13 +194,13 @@ def pack(
         if not fits([*chosen, passage]):
             shorter = None if chosen else _shortened(passage, lambda tried: fits([tried]))
             if shorter is None:
-                left.append(Omitted(passage.id, passage.source, passage.lines, len(passage.text)))
+                left.append(passage.id)
                 continue
             passage = shorter
         chosen.append(passage)
         taken.append((candidate, marks))
-    named: list[Omitted] = []
-    for one in left[:_NAMED_AT_MOST]:
+    named: list[str] = []
+    for one in list(dict.fromkeys(left))[:_NAMED_AT_MOST]:
         if answer(chosen, len(left), [*named, one]).characters > budget:
             break
         named.append(one)

@@ -162,25 +162,11 @@ class GroundPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Omitted:
-    """A passage that the budget had no room for."""
-
-    id: str
-    source: str
-    lines: tuple[int, int]
-    characters: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the object for JSON."""
-        return {"id": self.id, "source": self.source, "lines": list(self.lines), "characters": self.characters}
-
-
-@dataclass(frozen=True, slots=True)
 class GroundAnswer:
     """Passages for a question within a budget of characters, best first.
 
-    Neither `markdown` nor the JSON, indented by two, is longer than the budget. `omitted_count` counts what matched and
-    did not fit; `omitted` names the first of them as far as there was room.
+    Neither `markdown` nor the JSON, indented by two, is longer than the budget. `omitted_count` counts the passages that
+    matched and did not fit; `omitted` names the sections of the first of them, as far as there was room.
     """
 
     question: str
@@ -188,7 +174,7 @@ class GroundAnswer:
     budget: int
     passages: tuple[GroundPassage, ...]
     omitted_count: int
-    omitted: tuple[Omitted, ...] = ()
+    omitted: tuple[str, ...] = ()
     warning: str | None = None
 
     @property
@@ -203,7 +189,7 @@ class GroundAnswer:
             "mode": self.mode,
             "budget": self.budget,
             "passages": [passage.as_json() for passage in self.passages],
-            "omitted": {"count": self.omitted_count, "passages": [one.as_json() for one in self.omitted]},
+            "omitted": {"count": self.omitted_count, "ids": list(self.omitted)},
             "warning": self.warning,
         }
 
@@ -220,8 +206,8 @@ class GroundAnswer:
                 f"{fence}text\n{passage.text}\n{fence}\n"
             )
         if self.omitted_count:
-            named = ", ".join(span(f"{one.source}:{one.lines[0]}-{one.lines[1]}") for one in self.omitted)
-            out.append(f"\nOmitted for lack of room: {self.omitted_count}" + (f": {named}" if named else "") + "\n")
+            named = ", ".join(map(span, self.omitted))
+            out.append(f"\nOmitted for lack of room: {self.omitted_count}" + (f", from {named}" if named else "") + "\n")
         return "".join(out)
 
 
