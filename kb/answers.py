@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kb.reading.likeness import VectorsMade
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Result:
     passage: PassageRef | None
     highlights: tuple[tuple[int, int], ...]
     stale: bool = False
+    low_confidence: bool = False
     explanation: Mapping[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -57,6 +61,8 @@ class Result:
         }
         if self.stale:
             out["stale"] = True
+        if self.low_confidence:
+            out["low_confidence"] = True
         if self.explanation is not None:
             out["explanation"] = dict(self.explanation)
         return out
@@ -166,7 +172,7 @@ class RawWindow:
         return "".join(self.lines)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object for JSON; `next` is the offset that continues, or null at the end."""
+        """Return the object for JSON; `next_offset` is the line that continues, or null at the end."""
         following = self.offset + len(self.lines)
         return {
             "id": self.id,
@@ -174,7 +180,7 @@ class RawWindow:
             "offset": self.offset,
             "limit": len(self.lines),
             "total_lines": self.total,
-            "next": following if following <= self.total else None,
+            "next_offset": following if following <= self.total else None,
             "text": self.text,
         }
 
@@ -317,6 +323,7 @@ class IndexAnswer:
     seconds: float
     rebuilt: bool
     warnings: tuple[str, ...] = ()
+    vectors: VectorsMade | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the object for JSON."""
@@ -327,4 +334,5 @@ class IndexAnswer:
             "seconds": round(self.seconds, 3),
             "rebuilt": self.rebuilt,
             "warnings": list(self.warnings),
+            **({"vectors": self.vectors.as_json()} if self.vectors else {}),
         }

@@ -11,14 +11,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kb.answers import IndexAnswer, ListAnswer, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
-from kb.config import Config, SearchSettings, locate
+from kb.config import Config, SearchSettings, SemanticSettings, locate
 from kb.errors import ArgumentError, IndexBusy, IndexDamaged, IndexUnwritable
 from kb.index import changes
 from kb.index.catalog import Catalog, named
 from kb.index.fingerprint import fingerprint
+from kb.likeness import Likeness
 from kb.pages import Pages
 from kb.ranking.query import LONGEST
 from kb.reading import listing as listings
@@ -47,7 +48,7 @@ class Freshness:
     stale: frozenset[tuple[str, str]] = frozenset()
 
 
-class KnowledgeBase(Pages):
+class KnowledgeBase(Pages, Likeness):
     """A base that can be searched and read. Safe to share between threads; close it, or use it as a context manager.
 
     `base`: a folder, a file or a kb.toml; None means KB_BASE, then the nearest kb.toml upwards, then the shipped base.
@@ -88,6 +89,7 @@ class KnowledgeBase(Pages):
             self._opened.clear()
             self._local = threading.local()
             self._snapshot = None
+            self._close_model()
 
     # -- search --------------------------------------------------------------------------------------------------
 
@@ -101,16 +103,18 @@ class KnowledgeBase(Pages):
         types: Sequence[str] = (),
         status: str | None = None,
         language: str | None = None,
+        semantic: bool = False,
         explain: bool = False,
     ) -> SearchAnswer:
         """Return the sections that answer a query, best first.
 
-        `query`: 1 to 8192 characters once trimmed. `limit`: 1 to 50. `offset`: hits to skip. The rest narrows what may
-        come back. Raises ArgumentError before any file is touched.
+        `query`: 1 to 8192 characters once trimmed. `limit`: 1 to 50. `offset`: hits to skip. `semantic` asks for embeddings
+        beside keywords; where they can't be had the answer is by keywords, and its mode and warning say so. The rest
+        narrows what may come back. Raises ArgumentError before any file is touched.
         """
         return self.search_many(
             [query], limit=limit, offset=offset, collections=collections, types=types, status=status, language=language,
-            explain=explain,
+            semantic=semantic, explain=explain,
         )[0]  # fmt: skip
 
     def search_many(
@@ -123,15 +127,17 @@ class KnowledgeBase(Pages):
         types: Sequence[str] = (),
         status: str | None = None,
         language: str | None = None,
+        semantic: bool = False,
         explain: bool = False,
         settings: SearchSettings | None = None,
         weights: Weights | None = None,
         snippets: bool = True,
+        fusion: SemanticSettings | None = None,
     ) -> tuple[SearchAnswer, ...]:
         """Return the answers to many queries, all from one state of the index; the files are looked at once.
 
-        Arguments as for `search`. `settings` and `weights` stand in for those of the base. Without `snippets` they are empty,
-        which takes a fraction of the time.
+        Arguments as for `search`. `settings`, `weights` and `fusion` stand in for those of the base. Without `snippets` they
+        are empty, which takes a fraction of the time.
         """
         texts = [self._query(query) for query in queries]
         _whole("limit", limit, 1, 50)
@@ -145,18 +151,30 @@ class KnowledgeBase(Pages):
         used = settings or self.config.search
         by = weights or ranking_weights(used)
 
+        attempt = self._attempt() if semantic else None
+
+        def one(catalog: Catalog, state: Snapshot, text: str) -> SearchAnswer:
+            shared: dict[str, Any] = {
+                "analyzer": self._words, "limit": limit, "offset": offset, "filters": filters, "weights": by,
+                "fuzzy": used.fuzzy, "snippets": snippets, "explain": explain,
+            }  # fmt: skip
+            if attempt is None:
+                return search(catalog, state, text, **shared)
+            from kb.ranking.semantic import search_semantic
+
+            how = fusion or self.config.semantic
+            found = attempt.run(lambda dense: search_semantic(catalog, state, text, dense=dense, settings=how, **shared))
+            if found is not None:
+                return found
+            answer = search(catalog, state, text, **shared)
+            return replace(answer, warning=_joined(attempt.warning, answer.warning))
+
         def answer(catalog: Catalog) -> list[SearchAnswer]:
             self._known_types(catalog, types)
             state = self._state(catalog)
-            return [
-                search(
-                    catalog, state, text, analyzer=self._words, limit=limit, offset=offset, filters=filters, weights=by,
-                    fuzzy=used.fuzzy, snippets=snippets, explain=explain,
-                )
-                for text in texts
-            ]  # fmt: skip
+            return [one(catalog, state, text) for text in texts]
 
-        freshness, found = self._read(answer)
+        freshness, found = self._read(answer, attempt.prepare if attempt else None)
         if freshness.stale:
             found = [self._mark_stale(one, freshness) for one in found]
         return tuple(replace(one, warning=_joined(freshness.warning, one.warning)) for one in found)
@@ -187,6 +205,13 @@ class KnowledgeBase(Pages):
         return self._read(
             lambda catalog: sections.raw(catalog.db, self._collections, sections.find(catalog.db, wanted, language), window)
         )[1]
+
+    def address(self, id_: str, collection: str | None) -> str:
+        """Return the shortest name that leads to a section which an answer has just named: its id, or `id@collection`."""
+        if collection is None or len(self._collections) == 1:
+            return id_
+        held = self._catalog().db.execute("SELECT count(DISTINCT collection) FROM sections WHERE id = ?", (id_,)).fetchone()[0]
+        return id_ if held < 2 else f"{id_}@{collection}"
 
     def places(self, names: Sequence[str], *, collections: Sequence[str] = ()) -> tuple[tuple[Place, ...], ...]:
         """Return for each name (an id, `id@collection` or a source path) what it stands for; empty where nothing has it."""
@@ -257,8 +282,11 @@ class KnowledgeBase(Pages):
 
     # -- the index -------------------------------------------------------------------------------------------------
 
-    def index(self, *, rebuild: bool = False) -> IndexAnswer:
-        """Bring the index up to date with the files, however much that is. IndexBusy where another process writes."""
+    def index(self, *, rebuild: bool = False, semantic: bool = False) -> IndexAnswer:
+        """Bring the index up to date with the files, however much that is. IndexBusy where another process writes.
+
+        `semantic` makes the vectors that are missing too; SemanticUnavailable, once the rest is done, where they can't be made.
+        """
         from kb.index.update import update
 
         started = time.monotonic()
@@ -275,6 +303,8 @@ class KnowledgeBase(Pages):
             with self._lock:
                 report = update(catalog, self.config, words, rebuild=rebuild, progress=progress)
         warnings = [self._warning] if self._warning else []
+        shown = getattr(self._progress, "embedding", self._progress)
+        made = self._open_dense().embed_missing(catalog, shown) if semantic else None
         return IndexAnswer(
             report.indexed,
             report.removed,
@@ -282,6 +312,7 @@ class KnowledgeBase(Pages):
             time.monotonic() - started,
             report.rebuilt,
             tuple(warnings),
+            made,
         )
 
     def _discard(self) -> None:
@@ -293,8 +324,10 @@ class KnowledgeBase(Pages):
 
     # -- what all of it goes through -------------------------------------------------------------------------------
 
-    def _read(self, answer: Callable[[Catalog], T]) -> tuple[Freshness, T]:
-        """Refresh what the budget allows, then answer from one state of the catalog."""
+    def _read(
+        self, answer: Callable[[Catalog], T], prepare: Callable[[Catalog], object] | None = None
+    ) -> tuple[Freshness, T]:
+        """Refresh what the budget allows, let `prepare` write what it needs, then answer from one state of the catalog."""
         catalog = self._catalog()
         with self._lock if catalog.folder is None else nullcontext(), _damage_named(catalog):
             try:
@@ -302,6 +335,8 @@ class KnowledgeBase(Pages):
             except IndexUnwritable as error:  # and nothing older to answer from
                 catalog = self._in_memory(error)
                 freshness = self._refresh(catalog)
+            if prepare is not None:
+                prepare(catalog)
             for attempt in range(_RETRIES):
                 try:
                     with catalog.reading():

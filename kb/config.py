@@ -12,6 +12,9 @@ from kb.errors import ConfigError
 
 T = TypeVar("T")
 CONFIG_NAME = "kb.toml"
+FUSIONS = ("min-max", "rrf")
+MODELS = ("auto", "bge-m3", "e5")
+RERANKERS = ("auto", "heads", "none")
 SCORINGS = ("lucene",)
 
 
@@ -55,6 +58,21 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SemanticSettings:
+    """Which embedding model semantic mode uses, and how its ranking is joined with that by keywords.
+
+    `model`: auto, bge-m3, e5, or a folder (relative to the kb.toml). `fusion`: min-max or rrf. `weight`: the share of the
+    embeddings, 0 to 1. `rerank`: auto (the model's own heads where a graphics card runs it), heads, none, or the folder of a
+    cross-encoder.
+    """
+
+    model: str = "auto"
+    fusion: str = "min-max"
+    weight: float = 0.5
+    rerank: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """A base: where it is, its collections and settings. `named` is false where nobody said which base to use."""
 
@@ -62,6 +80,7 @@ class Config:
     collections: tuple[Collection, ...]
     index: IndexSettings = field(default_factory=IndexSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    semantic: SemanticSettings = field(default_factory=SemanticSettings)
     named: bool = True
 
 
@@ -117,7 +136,7 @@ def _from_toml(path: Path, *, trusted: bool) -> Config:
         raise ConfigError(f"{path} can't be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    _known(path, "", data, ("collections", "index", "search"))
+    _known(path, "", data, ("collections", "index", "search", "semantic"))
     entries = data.get("collections", [])
     if not isinstance(entries, list) or not entries:
         raise ConfigError(f"{path}: it needs at least one [[collections]] with a name and a root")
@@ -134,7 +153,33 @@ def _from_toml(path: Path, *, trusted: bool) -> Config:
         raise ConfigError(f"{path}: search.scoring is {search.scoring!r}; valid: {', '.join(SCORINGS)}")
     _positive(path, "search.k1", search.k1, 0, 10)
     _positive(path, "search.b", search.b, 0, 1)
-    return Config(path, collections, index, search)
+    semantic = _semantic(path, data.get("semantic", {}), trusted)
+    return Config(path, collections, index, search, semantic)
+
+
+def _semantic(path: Path, data: object, trusted: bool) -> SemanticSettings:
+    found = _section(path, "semantic", data, SemanticSettings)
+    if found.fusion not in FUSIONS:
+        raise ConfigError(f"{path}: semantic.fusion is {found.fusion!r}; valid: {', '.join(FUSIONS)}")
+    _positive(path, "semantic.weight", found.weight, 0, 1)
+    return replace(
+        found,
+        model=_model(path, "semantic.model", found.model, MODELS, trusted),
+        rerank=_model(path, "semantic.rerank", found.rerank, RERANKERS, trusted),
+    )
+
+
+def _model(path: Path, key: str, value: str, names: tuple[str, ...], trusted: bool) -> str:
+    """Return a known name as it is, a folder as an absolute path."""
+    if value in names:
+        return value
+    folder = Path(value).expanduser()
+    folder = (folder if folder.is_absolute() else path.parent / folder).resolve()
+    if not folder.is_dir():
+        raise ConfigError(f"{path}: {key} is {value!r}; valid: {', '.join(names)}, or a folder that exists")
+    if not trusted and not folder.is_relative_to(path.parent.resolve()):
+        raise ConfigError(f"{path}: {key} lies outside its folder; name this kb.toml with --base to allow that")
+    return str(folder)
 
 
 _COLLECTION_KEYS = tuple(entry.name for entry in fields(Collection))

@@ -4,6 +4,7 @@ KBError
 ├── ArgumentError          a value the caller gave is not valid (exit 2)
 ├── NotFound               the section asked for is not there (exit 1)
 ├── NotAvailable           an optional part is not installed (exit 1)
+│   └── SemanticUnavailable embeddings can't be had: package, weights or vectors missing, disabled, broken, too slow
 └── BaseUnusable           the base, its index or its engine can't be used (exit 3)
     ├── ConfigError        kb.toml is broken or names something unknown
     ├── IndexDamaged       an index file is not what the catalog says it is
@@ -40,6 +41,19 @@ class NotAvailable(KBError):
     """What was asked for needs an optional part that is not installed; the text holds the install command."""
 
     exit_code = 1
+
+
+class SemanticUnavailable(NotAvailable):
+    """Embeddings can't be had now. `why` and `advice` (what to run) make the text; `reason` is for programs.
+
+    `reason` is `disabled` or `backend-unavailable`.
+    """
+
+    def __init__(self, why: str, advice: str, reason: str = "backend-unavailable") -> None:
+        super().__init__(f"{why}; {advice}")
+        self.why = why
+        self.advice = advice
+        self.reason = reason
 
 
 class BaseUnusable(KBError):

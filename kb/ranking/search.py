@@ -47,29 +47,45 @@ def search(
 ) -> SearchAnswer:
     """Answer a query in keyword mode. Call it inside `catalog.reading()`. Without `snippets` they are empty, and not made."""
     query = parse(text)
-    made = plan(query, snapshot, analyzer, fuzzy=fuzzy)
     used = weights or Weights()
     named = named_sections(catalog, query)
+    made, ranking, warning = ranked(
+        catalog, snapshot, query, plan(query, snapshot, analyzer, fuzzy=fuzzy), offset + limit, filters, named, used
+    )
+    page = ranking.hits[offset : offset + limit]
+    results = _results(catalog, snapshot, made, ranking, page, used, named, snippets, explain)
+    return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, warning, made.corrected)
 
-    def ranked(made: Plan) -> Ranking:
+
+def ranked(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    query: Query,
+    made: Plan,
+    count: int,
+    filters: Filters,
+    named: Mapping[int, int],
+    used: Weights,
+) -> tuple[Plan, Ranking, str | None]:
+    """Return the best `count` hits by keywords, with the plan that was used and a warning where it had to be loosened."""
+
+    def found(made: Plan) -> Ranking:
         return rank(
             snapshot,
             made,
-            offset + limit,
+            count,
             named=sorted(named),
             masks=masks(catalog, snapshot, made, filters),
             key=lambda sections: ids_of(catalog, sections),
             weights_=used,
         )
 
-    ranking, warning = ranked(made), None
-    if not ranking.total and query.quotes:
-        made = replace(made, phrases=())
-        ranking = ranked(made)
-        warning = "no section holds the words in quotes one after the other; searched for them as single words"
-    page = ranking.hits[offset : offset + limit]
-    results = _results(catalog, snapshot, made, ranking, page, used, named, snippets, explain)
-    return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, warning, made.corrected)
+    ranking = found(made)
+    if ranking.total or not query.quotes:
+        return made, ranking, None
+    made = replace(made, phrases=())
+    warning = "no section holds the words in quotes one after the other; searched for them as single words"
+    return made, found(made), warning
 
 
 # -- what may be returned --------------------------------------------------------------------------------------
@@ -101,6 +117,7 @@ def named_sections(catalog: Catalog, query: Query) -> dict[int, int]:
 
 
 def masks(catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters) -> list[HitMask | None] | None:
+    """Return for each segment which hits filters, phrases and exclusions allow; None where all are."""
     if filters == Filters() and not made.phrases and not made.excluded:
         return None
     documents = _documents(catalog, filters)
@@ -178,6 +195,7 @@ def _occurs(text: str, sequence: Sequence[set[str]]) -> bool:
 
 
 def ids_of(catalog: Catalog, sections: Sequence[int]) -> dict[int, str]:
+    """Return the ids of sections, by section number."""
     out: dict[int, str] = {}
     for start in range(0, len(sections), 500):
         chunk = sections[start : start + 500]
@@ -205,6 +223,7 @@ def _results(
 
 
 def weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
+    """Return the spellings to mark in snippets, each with the weight of its term."""
     idf = {term.term: term.idf for term in (*ranking.head, *ranking.text)}
     return {spelling: idf[term] for spelling, term in snapshot.spellings_of(idf).items()}
 
@@ -220,6 +239,7 @@ def result_of(
     named: Mapping[int, int],
     explain: bool,
 ) -> Result:
+    """Return what is shown of one hit."""
     segment = snapshot.segments[scored.segment]
     section = int(segment.hit_section[scored.hit])
     id_, title, collection, language, parent, source, type_ = catalog.db.execute(

@@ -41,6 +41,7 @@ def search(answer: SearchAnswer, colour: bool) -> str:
 
 def _hit(number: int, result: Result, colour: bool) -> str:
     stale = "  [changed since it was indexed]" if result.stale else ""
+    stale += "  [weak]" if result.low_confidence else ""
     where = one_line(result.source)
     if result.passage:
         where += f":{result.passage.lines[0]}-{result.passage.lines[1]}"
@@ -155,7 +156,11 @@ def _branch(node: TreeNode, depth: int) -> str:
 
 def index(answer: IndexAnswer) -> str:
     """Return what an index run did."""
-    return f"{answer.indexed} files indexed, {answer.removed} removed, {answer.unchanged} unchanged in {answer.seconds:.2f} s\n"
+    out = f"{answer.indexed} files indexed, {answer.removed} removed, {answer.unchanged} unchanged in {answer.seconds:.2f} s\n"
+    if answer.vectors is not None:
+        made = answer.vectors
+        out += f"{made.embedded} passages embedded by {one_line(made.model)} in {made.seconds:.2f} s, {made.unchanged} had theirs\n"
+    return out
 
 
 def status(answer: StatusAnswer) -> str:

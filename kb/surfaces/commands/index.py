@@ -14,12 +14,13 @@ from kb.surfaces.arguments import command, emit
 def add(commands: Any) -> None:
     """Add the commands to the parser."""
     index = command(commands, "index", "bring the index up to date", _index)
+    index.add_argument("--semantic", action="store_true", help="make the vectors that semantic search needs, too")
     index.add_argument("--rebuild", action="store_true", help="make the index anew")
     command(commands, "status", "show what the base holds and how its index stands", _status)
 
 
 def _index(base: KnowledgeBase, options: argparse.Namespace) -> int:
-    answer = base.index(rebuild=options.rebuild)
+    answer = base.index(rebuild=options.rebuild, semantic=options.semantic)
     emit(options, answer.as_json(), lambda: text.index(answer))
     for warning in answer.warnings:
         sys.stderr.write(f"kb: {text.one_line(warning)}\n")

@@ -1,0 +1,68 @@
+"""Several ranked lists into one. A list that lacks an item adds nothing to it.
+
+`min_max` puts the scores of each list on the scale from 0 to 1 for this one query and adds them up, weighted ("relative score
+fusion"; Lee, "Analyses of multiple evidence combination", SIGIR 1997). `reciprocal_rank` looks at places only (Cormack,
+Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods", SIGIR 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+RRF_K = 60
+"""The constant of Cormack et al. (2009), who found results flat around it."""
+METHODS = ("min-max", "rrf")
+
+
+def scaled(scores: Mapping[K, float], low: float | None = None) -> dict[K, float]:
+    """Return (s - low) / (high - low) for each score; `low` is the lowest of the list unless one is given.
+
+    Where all are equal there is nothing between them: each is 1.
+    """
+    if not scores:
+        return {}
+    high = max(scores.values())
+    bottom = min(scores.values()) if low is None else low
+    if high <= bottom:
+        return dict.fromkeys(scores, 1.0)
+    return {key: (score - bottom) / (high - bottom) for key, score in scores.items()}
+
+
+def ranks(scores: Mapping[K, float], names: Mapping[K, str]) -> dict[K, int]:
+    """Return the place of each item, from 1: score descending, ties by name."""
+    ordered = sorted(scores, key=lambda key: (-scores[key], names[key]))
+    return {key: place for place, key in enumerate(ordered, 1)}
+
+
+def reciprocal(places: Mapping[K, int], k: int = RRF_K) -> dict[K, float]:
+    """Return 1 / (k + place) for each item."""
+    return {key: 1.0 / (k + place) for key, place in places.items()}
+
+
+def weighted_sum(lists: Sequence[Mapping[K, float]], weights: Sequence[float]) -> dict[K, float]:
+    """Return for every item of any list the sum of weight times score over the lists that hold it."""
+    out: dict[K, float] = {}
+    for scores, weight in zip(lists, weights, strict=True):
+        for key, score in scores.items():
+            out[key] = out.get(key, 0.0) + weight * score
+    return out
+
+
+def reciprocal_rank(
+    lists: Sequence[Sequence[K]], weights: Sequence[float] | None = None, k: int = RRF_K
+) -> list[tuple[K, float]]:
+    """Fuse lists of items, best first, by reciprocal ranks; ties by the items themselves, as text."""
+    parts = [reciprocal({key: place for place, key in enumerate(items, 1)}, k) for items in lists]
+    return _ordered(weighted_sum(parts, weights or [1.0] * len(lists)))
+
+
+def min_max(lists: Sequence[Mapping[K, float]], weights: Sequence[float] | None = None) -> list[tuple[K, float]]:
+    """Fuse lists of scores, each scaled from its lowest to its highest; ties by the items themselves, as text."""
+    return _ordered(weighted_sum([scaled(scores) for scores in lists], weights or [1.0] * len(lists)))
+
+
+def _ordered(scores: Mapping[K, float]) -> list[tuple[K, float]]:
+    return sorted(scores.items(), key=lambda item: (-item[1], str(item[0])))

@@ -1,0 +1,234 @@
+"""Semantic mode: the keyword ranking and the nearest passages, fused.
+
+Cosines of one model are not comparable between languages (in a pool of three languages nearly every first hit is in the
+question's own), so the nearest hits are taken, scaled and ranked per language, and only then put together. Language
+variants of one id count once, by their best. Candidates don't depend on the page asked for, so pages fit together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kb.analysis.analyzer import Analyzer
+from kb.answers import Result, SearchAnswer
+from kb.config import SemanticSettings
+from kb.embedding.rerank import RERANKED
+from kb.index.catalog import Catalog
+from kb.index.snapshot import Snapshot
+from kb.ranking import bm25, fusion, search
+from kb.ranking import weights as numbers
+from kb.ranking.dense import Dense, HitCosines, best_unit, cosines
+from kb.ranking.plan import plan
+from kb.ranking.query import Query, parse
+from kb.ranking.ranker import HitMask, Scored, Weights
+from kb.ranking.search import Filters
+
+At = tuple[int, int]
+"""A hit: (position of its segment in the snapshot, its number there)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fused:
+    """A fused candidate: its score and what made it."""
+
+    at: At
+    score: float
+    keyword: float  # what the keyword ranking adds
+    near: float  # what the nearest passages add
+    again: float  # what reranking adds
+    named: float
+
+
+def question(query: Query) -> str:
+    """Return what is embedded for a query: its text without quotation marks and excluded words; empty where no word is left."""
+    if not query.words:
+        return ""
+    text = query.text
+    for word in query.excluded:
+        text = " ".join(piece for piece in text.split() if not (piece.startswith("-") and word in piece))
+    return text.translate(str.maketrans("", "", '"„“”«»')).strip()
+
+
+def search_semantic(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    text: str,
+    *,
+    dense: Dense,
+    settings: SemanticSettings,
+    analyzer: Callable[[], Analyzer],
+    limit: int,
+    offset: int,
+    filters: Filters,
+    weights: Weights,
+    fuzzy: bool = True,
+    snippets: bool = True,
+    explain: bool = False,
+) -> SearchAnswer:
+    """Answer a query in semantic mode. Call it inside `catalog.reading()`. SemanticUnavailable where it can't be."""
+    query = parse(text)
+    made = plan(query, snapshot, analyzer, fuzzy=fuzzy)
+    asked = question(query)
+    if not asked:
+        return SearchAnswer(query.text, "semantic", (), 0, corrected=made.corrected)
+    asked = question(parse(made.corrected)) if made.corrected else asked
+    named = search.named_sections(catalog, query)
+    made, ranking, warning = search.ranked(catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, named, weights)
+    masks = search.masks(catalog, snapshot, made, filters)
+    found = cosines(snapshot, dense.view(catalog), dense.queries([asked]))
+    near = _near(catalog, snapshot, found, masks, numbers.DENSE_CANDIDATES)
+    keyword = {(hit.segment, hit.hit): hit for hit in ranking.hits}
+    ids = _ids(catalog, snapshot, {*keyword, *(at for one in near.values() for at in one)})
+    fused = _fuse(snapshot, keyword, near, ids, settings)
+    reranker = dense.reranker(settings.rerank)
+    if reranker is not None and fused:
+        fused = _again(catalog, snapshot, fused, keyword, found, ids, lambda passages: reranker.scores(asked, passages))
+    spellings = search.weighted_spellings(snapshot, ranking) if snippets else None
+    results = []
+    for one in fused[offset : offset + limit]:
+        hit = keyword.get(one.at)
+        scored = _scored(snapshot, one, hit, found)
+        shown = search.result_of(catalog, snapshot, made, ranking, scored, weights, spellings, named, explain)
+        results.append(_finish(shown, one, hit, found, settings))
+    return SearchAnswer(query.text, "semantic", tuple(results), len(fused), warning, made.corrected)
+
+
+def _near(
+    catalog: Catalog, snapshot: Snapshot, found: list[HitCosines], masks: list[HitMask | None] | None, count: int
+) -> dict[str, dict[At, float]]:
+    """Return for each language its `count` nearest hits and their cosines."""
+    languages = _languages(catalog, snapshot)
+    out: dict[str, dict[At, float]] = {}
+    rows: dict[str, list[tuple[float, At]]] = {}
+    for position, one in enumerate(found):
+        allowed = np.isfinite(one.hits)
+        mask = masks[position] if masks is not None else None
+        if mask is not None:
+            allowed &= mask
+        for language, held in languages[position].items():
+            chosen = np.flatnonzero(allowed & held)
+            # Cosines can be negative; shifted, they are what `at_least` takes.
+            best = chosen[bm25.at_least(one.hits[chosen] + np.float32(2.0), count)]
+            rows.setdefault(language, []).extend((float(one.hits[at]), (position, int(at))) for at in best)
+    for language, candidates in rows.items():
+        candidates.sort(key=lambda row: (-row[0], row[1]))
+        out[language] = {at: cosine for cosine, at in candidates[:count]}
+    return out
+
+
+def _languages(catalog: Catalog, snapshot: Snapshot) -> list[dict[str, HitMask]]:
+    """Return for each segment language -> which of its hits are in it."""
+    if len(catalog.languages) < 2:
+        only = next(iter(catalog.languages), "")
+        return [{only: np.ones(len(segment.hit_section), dtype=bool)} for segment in snapshot.segments]
+    by_language: dict[str, list[int]] = {}
+    for document, language in catalog.db.execute("SELECT document, language FROM documents"):
+        by_language.setdefault(language, []).append(document)
+    return [
+        {language: np.isin(segment.hit_document, documents) for language, documents in by_language.items()}
+        for segment in snapshot.segments
+    ]
+
+
+def _ids(catalog: Catalog, snapshot: Snapshot, hits: set[At]) -> dict[At, str]:
+    sections = {at: int(snapshot.segments[at[0]].hit_section[at[1]]) for at in hits}
+    names = search.ids_of(catalog, sorted(set(sections.values())))
+    return {at: names[section] for at, section in sections.items()}
+
+
+def _fuse(
+    snapshot: Snapshot,
+    keyword: Mapping[At, Scored],
+    near: Mapping[str, Mapping[At, float]],
+    ids: Mapping[At, str],
+    how: SemanticSettings,
+) -> list[_Fused]:
+    """Return the candidates, one an id, best first; ties by id."""
+    plain = {at: max(hit.score - hit.named, 0.0) for at, hit in keyword.items()}
+    lists = list(near.values())
+    if how.fusion == "rrf":
+        first = fusion.reciprocal(fusion.ranks({at: hit.score for at, hit in keyword.items()}, ids))
+        rest = [fusion.reciprocal(fusion.ranks(one, ids)) for one in lists]
+    else:
+        # A section that holds no term of the query has the keyword score 0: that is the bottom of the scale.
+        first = fusion.scaled(plain, 0.0) if any(plain.values()) else {}
+        rest = [fusion.scaled(one) for one in lists]
+    cosine = {at: value for one in lists for at, value in one.items()}
+    nearness = fusion.weighted_sum(rest, [1.0] * len(rest))
+    groups: dict[int, list[At]] = {}
+    for at in sorted(ids):
+        segment = snapshot.segments[at[0]]
+        groups.setdefault(int(segment.group[segment.hit_group[at[1]]]), []).append(at)
+    out = []
+    for variants in groups.values():
+        # Every variant speaks for the id; the one shown holds the words, or is nearest, which is in the question's language.
+        shown = min(variants, key=lambda at: (-first.get(at, 0.0), -cosine.get(at, -2.0), at))
+        words_part = (1 - how.weight) * first.get(shown, 0.0)
+        near_part = how.weight * max(nearness.get(at, 0.0) for at in variants)
+        named = 1.0 if shown in keyword and keyword[shown].named > 0 else 0.0
+        out.append(_Fused(shown, words_part + near_part + named, words_part, near_part, 0.0, named))
+    return sorted(out, key=lambda one: (-one.score, ids[one.at], one.at))
+
+
+def _again(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    fused: list[_Fused],
+    keyword: Mapping[At, Scored],
+    found: list[HitCosines],
+    ids: Mapping[At, str],
+    scores_of: Callable[[list[str]], Any],
+) -> list[_Fused]:
+    """Return the candidates with the best of them looked at again: what that adds keeps them before all others."""
+    top = fused[:RERANKED]
+    passages = []
+    for one in top:
+        unit = _scored(snapshot, one, keyword.get(one.at), found).unit
+        number = int(snapshot.segments[one.at[0]].unit_passage[unit]) if unit >= 0 else -1
+        row = catalog.db.execute("SELECT heading, text FROM passages WHERE passage = ?", (number,)).fetchone()
+        passages.append("\n".join(part for part in row if part) if row else "")
+    scores = scores_of(passages)
+    if not np.isfinite(scores).all():
+        return fused
+    again = fusion.scaled({one.at: float(score) for one, score in zip(top, scores, strict=True)})
+    top = [
+        replace(one, score=one.score + numbers.RERANK_WEIGHT * again[one.at], again=numbers.RERANK_WEIGHT * again[one.at])
+        for one in top
+    ]
+    return [*sorted(top, key=lambda one: (-one.score, ids[one.at], one.at)), *fused[RERANKED:]]
+
+
+def _scored(snapshot: Snapshot, one: _Fused, hit: Scored | None, found: list[HitCosines]) -> Scored:
+    """Return a candidate as the keyword ranking would: with the passage to show, the nearest where no word stands in any."""
+    position, number = one.at
+    unit = best_unit(snapshot.segments[position], found[position], number)
+    if hit is None:
+        return Scored(position, number, one.score, unit, -1, 0.0)
+    return replace(hit, score=one.score)
+
+
+def _finish(result: Result, one: _Fused, hit: Scored | None, found: list[HitCosines], how: SemanticSettings) -> Result:
+    cosine = float(found[one.at[0]].hits[one.at[1]])
+    if result.explanation is None:
+        return result
+    parts: dict[str, Any] = {
+        "keyword": {
+            "weight": 1 - how.weight,
+            "score": round(one.keyword, 6),
+            "of": round(hit.score, 6) if hit is not None else 0.0,
+            "parts": dict(result.explanation),
+        },
+        "dense": {
+            "weight": how.weight,
+            "score": round(one.near, 6),
+            "cosine": round(cosine, 6) if np.isfinite(cosine) else None,
+        },
+        "id": {"score": one.named},
+    }
+    if one.again:
+        parts["rerank"] = {"weight": numbers.RERANK_WEIGHT, "score": round(one.again, 6)}
+    return replace(result, explanation=parts)
