@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kb.answers import SearchAnswer
 from kb.base import KnowledgeBase
-from kb.evaluation.configuration import Configuration
+from kb.evaluation.configuration import Configuration, configure
 from kb.evaluation.gold import Judged, Unit
 from kb.evaluation.measures import DEPTH, Ranked
 
@@ -57,14 +57,18 @@ def _search(
     collections: Sequence[str],
     configuration: Configuration | None,
 ) -> tuple[SearchAnswer, ...]:
-    return base.search_many(
-        [judged.question.query for judged in questions],
-        limit=limit,
-        collections=collections,
-        settings=configuration.search if configuration else None,
-        weights=configuration.weights if configuration else None,
-        snippets=False,
-    )
+    used = configuration or configure(base.config, {})
+    with used.applied():
+        return base.search_many(
+            [judged.question.query for judged in questions],
+            limit=limit,
+            collections=collections,
+            semantic=used.semantic,
+            settings=used.search,
+            weights=used.weights,
+            fusion=used.fusion,
+            snippets=False,
+        )
 
 
 def _fold(by: str, answer: SearchAnswer) -> tuple[Unit, ...]:

@@ -77,7 +77,7 @@ def test_the_table_shows_every_group_with_its_number_of_questions_and_bars() -> 
 def test_the_comparison_marks_what_is_sure() -> None:
     assert table.change(Estimate(0.1, 0.01, 0.2)) == "+0.100* (+0.010 to +0.200)"
     assert table.change(Estimate(0.1, -0.01, 0.2)) == "+0.100 (-0.010 to +0.200)"
-    assert "changed: k1=1.5" in table.comparison(COMPARED)
+    assert "changed: k1=1.5 (keyword mode)" in table.comparison(COMPARED)
 
 
 @pytest.mark.parametrize(("value", "shown"), [(0.5, ".500"), (1.0, "1.000"), (0.0, ".000"), (0.9999, "1.000")])

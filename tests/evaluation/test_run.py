@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 from bases import Base
 
-from kb.config import SearchSettings
+from kb.config import Collection, Config
 from kb.errors import ArgumentError
 from kb.evaluation import configuration, gold, report
 from kb.evaluation.configuration import configure, defaults, parse
 from kb.evaluation.gold import Question, Unit
 from kb.evaluation.run import Run, ask
+from kb.ranking import weights as numbers
 
 MakeBase = Callable[..., Base]
+CONFIG = Config(Path("docs"), (Collection("docs", Path("docs")),))
 
 
 def judge(base: Base, *asked: tuple[str, tuple[str, ...]]) -> tuple[gold.Judged, ...]:
@@ -82,12 +84,12 @@ def test_a_report_counts_answers_blanks_and_what_was_rightly_left_empty(make_bas
 
 
 def test_keys_are_those_of_search_and_of_the_weights() -> None:
-    known = defaults(SearchSettings())
+    known = defaults(CONFIG)
     assert {"scoring", "k1", "b", "fuzzy", "title", "text.b"} <= set(known)
 
 
 def test_values_are_read_by_the_type_of_what_they_change() -> None:
-    assert parse("k1=1.5, fuzzy=false,title=0", SearchSettings()) == {"k1": 1.5, "fuzzy": False, "title": 0.0}
+    assert parse("k1=1.5, fuzzy=false,title=0", CONFIG) == {"k1": 1.5, "fuzzy": False, "title": 0.0}
     assert configuration.written({"k1": 1.5, "fuzzy": False}) == "k1=1.5, fuzzy=false"
 
 
@@ -106,31 +108,48 @@ def test_values_are_read_by_the_type_of_what_they_change() -> None:
         ("title=-1", "title must be from 0"),
         ("text.b=1.5", "text.b must be from 0 to 1"),
         ("fuzzy=yes", "fuzzy must be true or false"),
+        ("semantic.fusion=best", "semantic.fusion is 'best'; valid: "),
+        ("semantic.weight=2", "semantic.weight must be from 0 to 1"),
         ("scoring=best", "scoring is 'best'; valid: lucene"),
     ],
 )
 def test_a_bad_comparison_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
-        parse(text, SearchSettings())
+        parse(text, CONFIG)
     assert message in str(caught.value)
 
 
+def test_a_number_of_the_ranking_stands_in_only_while_it_is_asked_with() -> None:
+    name, held = next(iter(configuration.constants().items()))
+    changed = configure(CONFIG, {name: 7})
+    with changed.applied():
+        assert getattr(numbers, name) == 7
+    assert getattr(numbers, name) == held
+
+
+def test_how_rankings_are_joined_is_changed_with_a_prefix() -> None:
+    changed = configure(CONFIG, parse("semantic=true,semantic.weight=0.25,semantic.fusion=rrf", CONFIG))
+    assert (changed.semantic, changed.fusion.weight, changed.fusion.fusion) == (True, 0.25, "rrf")
+    assert configure(CONFIG, {}, semantic=True).semantic is True
+    assert configure(CONFIG, {"semantic": False}, semantic=True).semantic is False
+
+
 def test_a_change_of_settings_reaches_the_weights_and_a_nested_weight_stands_above_it() -> None:
-    changed = configure(SearchSettings(), {"k1": 2.0, "text.b": 0.1})
+    changed = configure(CONFIG, {"k1": 2.0, "text.b": 0.1})
     assert (changed.weights.text.k1, changed.weights.head.k1, changed.weights.text.b) == (2.0, 2.0, 0.1)
-    assert changed.weights.title == configure(SearchSettings(), {}).weights.title
+    assert changed.weights.title == configure(CONFIG, {}).weights.title
 
 
 def test_no_change_is_the_ranking_of_the_base(make_base: MakeBase) -> None:
     base = make_base({"a.md": "# A\n\nwindy windy\n", "b.md": "# B windy\n\ncalm\n"})
-    used = configure(base.kb.config.search, {})
+    used = configure(base.kb.config, {})
     assert base.kb.search_many(["windy"], settings=used.search, weights=used.weights)[0] == base.search("windy")
 
 
 def test_a_changed_weight_changes_what_is_measured(make_base: MakeBase) -> None:
     base = make_base({"a.md": "# A\n\nwindy windy\n", "b.md": "# B windy\n\ncalm\n"})
     questions = judge(base, ("windy", ("b",)))
-    without = configure(base.kb.config.search, {"title": 0.0})
+    without = configure(base.kb.config, {"title": 0.0})
     first = report.evaluate(base.kb, questions)
     second = report.evaluate(base.kb, questions, configuration=without)
     compared = report.compare(first, second, without.changed)

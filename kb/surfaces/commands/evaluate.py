@@ -19,7 +19,10 @@ def add(commands: Any) -> None:
         "gold", type=Path, metavar="GOLD.jsonl", help="one JSON object a line: id, query, relevant, class, language"
     )
     parser.add_argument("--collection", action="append", default=[], metavar="C", help="only this collection (may be repeated)")
-    parser.add_argument("--compare", metavar="KEY=VALUE,...", help="with other settings too, such as k1=1.5,fuzzy=false")
+    parser.add_argument("--semantic", action="store_true", help="search by meaning too, with embeddings")
+    parser.add_argument(
+        "--compare", metavar="KEY=VALUE,...", help="with other settings too, such as k1=1.5,fuzzy=false or semantic=true"
+    )
     parser.add_argument("--chart", type=Path, metavar="FILE.svg", help="draw the measures into a file")
     parser.add_argument("--trec", type=Path, metavar="FOLDER", help="write the run and the judgements in TREC format")
 
@@ -34,12 +37,13 @@ def _check(options: argparse.Namespace) -> None:
 def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
     from kb.evaluation import chart, configuration, gold, report, table, trec
 
-    changes = configuration.parse(options.compare, base.config.search) if options.compare is not None else None
+    changes = configuration.parse(options.compare, base.config) if options.compare is not None else None
     questions = gold.judge(base, options.questions, options.gold, collections=options.collection)
     shown: report.Report | report.Comparison
-    shown = first = report.evaluate(base, questions, collections=options.collection)
+    own = configuration.configure(base.config, {}, semantic=options.semantic)
+    shown = first = report.evaluate(base, questions, collections=options.collection, configuration=own)
     if changes is not None:
-        changed = configuration.configure(base.config.search, changes)
+        changed = configuration.configure(base.config, changes, semantic=options.semantic)
         second = report.evaluate(base, questions, collections=options.collection, configuration=changed)
         shown = report.compare(first, second, changes)
     if options.trec is not None:
@@ -51,6 +55,6 @@ def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
         shown.as_json(),
         lambda: text.safe(table.comparison(shown) if isinstance(shown, report.Comparison) else table.text(shown)),
     )
-    for warning in first.run.warnings:
+    for warning in dict.fromkeys([*first.run.warnings, *(second.run.warnings if changes is not None else ())]):
         sys.stderr.write(f"kb: {text.one_line(warning)}\n")
     return 0
