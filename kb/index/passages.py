@@ -115,7 +115,8 @@ def _passages(
             if block.kind in _NO_RANK or repeated(block):
                 continue
             for piece in _pieces(block, target):
-                length = len(piece.text.split())
+                # Where words are not set apart by spaces, characters have to tell how much there is.
+                length = max(len(piece.text.split()), target * len(piece.text) // _MOST_CHARACTERS)
                 if held and count + length > target * _SLACK:
                     yield close()
                     count = 0
@@ -183,7 +184,7 @@ def _cuts(text: str, target: int) -> Iterator[tuple[int, int]]:
         if tail and (count + size > target or bound - begin > _MOST_CHARACTERS):
             overlap_from, shared = previous, 0
             for start, length in reversed(tail[1:]):
-                if shared + length > _OVERLAP_WORDS:
+                if shared + length > min(_OVERLAP_WORDS, target // 4):
                     break
                 overlap_from, shared = start, shared + length
             yield previous, overlap_from

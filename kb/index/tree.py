@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from kb.index import ids
 
 _FIRST = re.compile(r"[^.:]+")
+_NAMED = "heading_parent IS NOT NULL AND document IN (SELECT document FROM documents WHERE front LIKE '%\"parent\": %')"
+"""Sections of the documents whose front matter names a parent."""
 
 
 def repair(db: sqlite3.Connection, touched: Iterable[tuple[str, str]]) -> None:
@@ -20,10 +22,39 @@ def repair(db: sqlite3.Connection, touched: Iterable[tuple[str, str]]) -> None:
 
     A prefix that no section has becomes a node of its own, without text; such a node goes when nothing lies under it.
     """
+    # Front matter may name a parent that is not there, or that lies below: those are always looked at again.
+    loose = db.execute(
+        f"SELECT collection, id FROM sections WHERE (dotted OR parent IS NOT heading_parent) AND {_NAMED}"
+    ).fetchall()
+    touched = {*touched, *loose}
     db.execute("UPDATE sections SET parent = heading_parent WHERE NOT dotted AND parent IS NOT heading_parent")
     families = {(collection, _family(id_)) for collection, id_ in touched}
     for collection, family in sorted(families):
         _family_parents(db, collection, family)
+    _untie(db, touched)
+
+
+def _untie(db: sqlite3.Connection, touched: Iterable[tuple[str, str]]) -> None:
+    """Put on top what hangs from nothing, and the first id of a circle of parents."""
+    db.execute(
+        f"UPDATE sections AS s SET parent = NULL WHERE parent IS NOT NULL AND {_NAMED}"
+        " AND NOT EXISTS (SELECT 1 FROM sections AS above WHERE above.id = s.parent AND above.collection = s.collection)"
+    )
+    named = set(db.execute(f"SELECT collection, id FROM sections WHERE {_NAMED}"))
+    for collection, start in sorted(named.intersection(touched)):
+        chain: dict[str, None] = {}
+        at: str | None = start
+        while at is not None and at not in chain:
+            chain[at] = None
+            row = db.execute(
+                "SELECT parent FROM sections WHERE id = ? AND collection = ? ORDER BY parent IS NULL, parent LIMIT 1",
+                (at, collection),
+            ).fetchone()
+            at = row[0] if row is not None else None
+        if at is not None:
+            circle = list(chain)[list(chain).index(at) :]
+            first = min(id_ for id_ in circle if (collection, id_) in named)
+            db.execute("UPDATE sections SET parent = NULL WHERE id = ? AND collection = ?", (first, collection))
 
 
 def _family(id_: str) -> str:
@@ -44,6 +75,9 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> Non
     existing: dict[str, object] = {row[1]: row for row in rows}
     implied: dict[str, str | None] = {}
     for section, id_, dotted, heading_parent, current in rows:
+        if heading_parent is not None and existing.keys().isdisjoint(ids.prefixes(id_)):
+            # Only now does the heading above count, and front matter may have named one that is not there.
+            heading_parent = heading_parent if _is_node(db, collection, heading_parent) else None
         above = ids.parent(id_, bool(dotted), heading_parent, existing)
         if above != current:
             db.execute("UPDATE sections SET parent = ? WHERE section = ?", (above, section))
@@ -55,6 +89,16 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> Non
         "INSERT INTO sections VALUES (NULL, NULL, ?, ?, ?, 1, ?, 0, 0, 0, ?, NULL, NULL, NULL, 0)",
         [(collection, node, node, node, parent) for node, parent in sorted(implied.items())],
     )
+
+
+def _is_node(db: sqlite3.Connection, collection: str, id_: str) -> bool:
+    """Tell whether a section has an id, or lies under it."""
+    found = db.execute(
+        "SELECT 1 FROM sections WHERE collection = ? AND document IS NOT NULL"
+        " AND (id = ? OR (id > ? AND id < ?) OR (id > ? AND id < ?)) LIMIT 1",
+        (collection, id_, id_ + ".", id_ + "/", id_ + ":", id_ + ";"),
+    )
+    return found.fetchone() is not None
 
 
 def _glob(text: str) -> str:
