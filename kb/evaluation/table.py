@@ -61,7 +61,8 @@ def comparison(compared: Comparison) -> str:
         first, second = compared.first.measures[name], compared.second.measures[name]
         if first.value is not None:
             lines.append([name, estimate(first), estimate(second), change(compared.difference[name])])
-    return f"{text(compared.first)}\nchanged: {changed} ({compared.second.run.mode} mode)\n\n{_aligned(lines)}\n* the 95 % interval leaves out 0\n"
+    heading = f"changed: {changed} ({compared.second.run.mode} mode)"
+    return f"{text(compared.first)}\n{heading}\n\n{_aligned(lines)}\n* the 95 % interval leaves out 0\n"
 
 
 def _aligned(lines: list[list[str]]) -> str:
