@@ -81,6 +81,10 @@ class KnowledgeBase(Pages, Likeness):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def report_to(self, progress: Progress | None) -> None:
+        """Send the progress of long work to another callback, which is called in the thread that does the work."""
+        self._progress = progress
+
     def close(self) -> None:
         """Let go of files and connections."""
         with self._lock:

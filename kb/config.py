@@ -73,6 +73,16 @@ class SemanticSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """Where `kb serve` listens, and which names and origins may ask beside its own. The token comes from KB_TOKEN only."""
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """A base: where it is, its collections and settings. `named` is false where nobody said which base to use."""
 
@@ -81,6 +91,7 @@ class Config:
     index: IndexSettings = field(default_factory=IndexSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     semantic: SemanticSettings = field(default_factory=SemanticSettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
     named: bool = True
 
 
@@ -136,7 +147,7 @@ def _from_toml(path: Path, *, trusted: bool) -> Config:
         raise ConfigError(f"{path} can't be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    _known(path, "", data, ("collections", "index", "search", "semantic"))
+    _known(path, "", data, ("collections", "index", "search", "semantic", "serve"))
     entries = data.get("collections", [])
     if not isinstance(entries, list) or not entries:
         raise ConfigError(f"{path}: it needs at least one [[collections]] with a name and a root")
@@ -154,7 +165,30 @@ def _from_toml(path: Path, *, trusted: bool) -> Config:
     _positive(path, "search.k1", search.k1, 0, 10)
     _positive(path, "search.b", search.b, 0, 1)
     semantic = _semantic(path, data.get("semantic", {}), trusted)
-    return Config(path, collections, index, search, semantic)
+    return Config(path, collections, index, search, semantic, _serve(path, data.get("serve", {}), trusted))
+
+
+def _serve(path: Path, data: object, trusted: bool) -> ServeSettings:
+    """Return where to listen; a kb.toml that nobody named may not open the base to other machines, names or origins."""
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: serve must be a table: [serve]")
+    _known(path, "serve.", data, tuple(entry.name for entry in fields(ServeSettings)))
+    opening = [key for key in ("host", "allowed_hosts", "allowed_origins") if key in data]
+    if opening and not trusted:
+        raise ConfigError(f"{path}: serve.{opening[0]} is set; name this kb.toml with --base to allow that")
+    values: dict[str, Any] = {}
+    if "host" in data:
+        values["host"] = _typed(path, "serve.host", data["host"], str, "a text")
+    if "port" in data:
+        values["port"] = _typed(path, "serve.port", data["port"], int, "a whole number")
+        _positive(path, "serve.port", values["port"], 0, 65535)
+    for key in ("allowed_hosts", "allowed_origins"):
+        if key in data:
+            values[key] = tuple(text.lower().rstrip("/") for text in _texts(path, f"serve.{key}", data[key]))
+    for origin in values.get("allowed_origins", ()):
+        if not origin.startswith(("http://", "https://")) or "*" in origin:
+            raise ConfigError(f"{path}: serve.allowed_origins holds {origin!r}; write whole origins, such as https://wiki.example")
+    return ServeSettings(**values)
 
 
 def _semantic(path: Path, data: object, trusted: bool) -> SemanticSettings:

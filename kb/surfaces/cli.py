@@ -16,7 +16,21 @@ from kb.base import KnowledgeBase
 from kb.errors import KBError, NotFound
 from kb.surfaces import text
 from kb.surfaces.arguments import Parser, Run, common
-from kb.surfaces.commands import cite, create, doctor, evaluate, ground, index, listing, model, search, section, similar, vector
+from kb.surfaces.commands import (
+    cite,
+    create,
+    doctor,
+    evaluate,
+    ground,
+    index,
+    listing,
+    model,
+    search,
+    section,
+    serve,
+    similar,
+    vector,
+)
 from kb.surfaces.progress import Progress
 
 
@@ -88,7 +102,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and leave")
     common(parser, None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for group in (search, section, listing, ground, cite, create, index, evaluate, similar, vector, model, doctor):
+    for group in (search, section, listing, ground, cite, create, index, evaluate, similar, vector, model, doctor, serve):
         group.add(commands)
     return parser
 

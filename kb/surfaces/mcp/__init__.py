@@ -1,0 +1,1 @@
+"""The Model Context Protocol: tools made from the operations, over stdio and over HTTP, in both eras of the protocol."""
