@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sqlite3
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def check_id(id_: str) -> str:
         raise ArgumentError("an id may not hold control characters")
     if ".." in re.split(r"[/\\]", id_) or id_.startswith(("/", "\\", "~")):
         raise ArgumentError(f"not an id or a source path inside the base: {id_}")
-    return id_.strip()
+    return unicodedata.normalize("NFC", id_.strip())
 
 
 def check_language(language: str | None) -> str | None:
@@ -95,12 +96,23 @@ def find(db: sqlite3.Connection, wanted: str, language: str | None) -> Found:
 
 
 def _by_id(db: sqlite3.Connection, wanted: str) -> list[Found]:
-    columns = "section, id, title, collection, language, parent, document, first, last"
-    for condition in ("id = ?", "lower(id) = lower(?)"):
-        rows = db.execute(f"SELECT {columns} FROM sections WHERE {condition} ORDER BY section", (wanted,)).fetchall()
-        if rows:
-            return [Found(*row) for row in rows]
-    return []
+    found = _rows(db, "s.id = ?", wanted) or _rows(db, "lower(s.id) = lower(?)", wanted)
+    if found or wanted.isascii():
+        return found
+    # SQLite folds the case of ASCII letters only.
+    ids = (row[0] for row in db.execute("SELECT DISTINCT id FROM sections ORDER BY id"))
+    return [row for id_ in ids if id_.casefold() == wanted.casefold() for row in _rows(db, "s.id = ?", id_)]
+
+
+def _rows(db: sqlite3.Connection, condition: str, wanted: str) -> list[Found]:
+    """Return the sections of a condition; those of documents in the default language, which lie flat, come first."""
+    rows = db.execute(
+        "SELECT s.section, s.id, s.title, s.collection, s.language, s.parent, s.document, s.first, s.last"
+        f" FROM sections s LEFT JOIN documents d USING (document) WHERE {condition}"
+        " ORDER BY s.document IS NULL, d.source != d.variant, s.section",
+        (wanted,),
+    )
+    return [Found(*row) for row in rows]
 
 
 def _in_language(rows: list[Found], language: str | None, wanted: str) -> Found:
@@ -110,8 +122,7 @@ def _in_language(rows: list[Found], language: str | None, wanted: str) -> Found:
             if row.language == language:
                 return row
         raise NotFound(f"{wanted} has no variant in {language!r}; there are: {', '.join(held) or 'none'}")
-    # The default language lies flat: its document comes without a language folder, so its variant path is its source.
-    return rows[0] if len(rows) == 1 else min(rows, key=lambda row: (row.document is None, row.section))
+    return rows[0]
 
 
 def _by_source(db: sqlite3.Connection, wanted: str, language: str | None) -> Found | None:
