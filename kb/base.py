@@ -287,8 +287,9 @@ class KnowledgeBase(Pages, Likeness):
     # -- the index -------------------------------------------------------------------------------------------------
 
     def index(self, *, rebuild: bool = False, semantic: bool = False) -> IndexAnswer:
-        """Bring the index up to date with the files, however much that is. IndexBusy where another process writes.
+        """Bring the index up to date with the files, however much that is.
 
+        IndexBusy where another process writes, IndexUnwritable where it can't be kept, IndexDamaged where only `rebuild` helps.
         `semantic` makes the vectors that are missing too; SemanticUnavailable, once the rest is done, where they can't be made.
         """
         from kb.index.update import update
@@ -297,6 +298,8 @@ class KnowledgeBase(Pages, Likeness):
         words, progress = self._words(), self._progress
         try:
             catalog = self._catalog()
+            if catalog.folder is None:
+                raise IndexUnwritable(str(self._warning).replace("answered from memory", "nothing was written"))
             with self._lock, _damage_named(catalog):
                 report = update(catalog, self.config, words, rebuild=rebuild, progress=progress)
         except IndexDamaged:

@@ -66,7 +66,7 @@ class Postings:
 
     def frequency(self, term: int) -> int:
         """Return how many units hold a term, dead ones included."""
-        return int(self.starts[term + 1] - self.starts[term])
+        return int(self.starts[term + 1]) - int(self.starts[term])
 
     def terms_of(self, unit: int) -> NDArray[np.int32]:
         """Return the distinct terms of one unit."""
