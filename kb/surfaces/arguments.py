@@ -28,7 +28,7 @@ def command(commands: Any, name: str, purpose: str, run: Run, check: Check | Non
     parser: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
     # SUPPRESS keeps a value given before the command from being overwritten by the default after it.
     common(parser, argparse.SUPPRESS)
-    parser.set_defaults(run=run, check=check)
+    parser.set_defaults(run=run, check=check, operation=name)
     return parser
 
 
@@ -50,9 +50,27 @@ def filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--status", metavar="S", help="only documents with this status")
 
 
-def emit(options: argparse.Namespace, body: dict[str, Any], human: Callable[[], str]) -> None:
-    """Print an answer: JSON where that was asked for, else text."""
-    sys.stdout.write(json.dumps(body, ensure_ascii=False, indent=2) + "\n" if options.json else human())
+def bound(parser: argparse.ArgumentParser) -> None:
+    """Add the option that keeps JSON small."""
+    parser.add_argument("--max-characters", type=int, metavar="N", help="with --json: cut the answer to this length")
+
+
+def emit(options: argparse.Namespace, body: dict[str, Any], human: Callable[[], str], base: KnowledgeBase | None = None) -> None:
+    """Print an answer: JSON where that was asked for, else text. With its `base` the JSON says what to ask next."""
+    if not options.json:
+        sys.stdout.write(human())
+        return
+    if base is not None:
+        from kb.surfaces.operations.following import follow
+
+        values = vars(options)
+        if values.get("max_characters") is None:
+            body = follow(base, options.operation, body, values)
+        else:
+            from kb.surfaces.operations.run import run_named
+
+            body = run_named(base, options.operation, values)
+    sys.stdout.write(json.dumps(body, ensure_ascii=False, indent=2) + "\n")
 
 
 def plain(text: str) -> str:

@@ -19,5 +19,5 @@ def add(commands: Any) -> None:
 
 def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
     found = base.cite(plain(options.id), language=options.language)
-    emit(options, found.as_json(), lambda: text.clause(found))
+    emit(options, found.as_json(), lambda: text.clause(found), base)
     return 0

@@ -39,7 +39,7 @@ def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
         language=options.language,
         collection=options.collection,
     )
-    emit(options, answer.as_json(), lambda: text.created(answer))
+    emit(options, answer.as_json(), lambda: text.created(answer), base)
     if answer.warning:
         sys.stderr.write(f"kb: {text.one_line(answer.warning)}\n")
     return 0

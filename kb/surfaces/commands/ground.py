@@ -33,7 +33,7 @@ def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
         status=options.status,
         language=options.language,
     )
-    emit(options, answer.as_json(), lambda: text.ground(answer, sys.stdout.isatty()))
+    emit(options, answer.as_json(), lambda: text.ground(answer, sys.stdout.isatty()), base)
     if answer.warning:
         sys.stderr.write(f"kb: {text.one_line(answer.warning)}\n")
     return 0 if answer.passages else 1

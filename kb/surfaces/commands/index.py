@@ -29,5 +29,5 @@ def _index(base: KnowledgeBase, options: argparse.Namespace) -> int:
 
 def _status(base: KnowledgeBase, options: argparse.Namespace) -> int:
     answer = base.status()
-    emit(options, answer.as_json(), lambda: text.status(answer))
+    emit(options, answer.as_json(), lambda: text.status(answer), base)
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 from kb.base import KnowledgeBase
 from kb.errors import ArgumentError
 from kb.surfaces import text
-from kb.surfaces.arguments import command, emit, filters, plain
+from kb.surfaces.arguments import bound, command, emit, filters, plain
 
 
 def add(commands: Any) -> None:
@@ -24,6 +24,7 @@ def add(commands: Any) -> None:
     tree = command(commands, "tree", "show the tree of sections", _tree)
     tree.add_argument("id", nargs="?", metavar="ID", help="only what lies under this section")
     tree.add_argument("--depth", type=int, default=3, metavar="N", help="levels to show, 1 to 64 (default 3)")
+    bound(tree)
 
 
 def _list(base: KnowledgeBase, options: argparse.Namespace) -> int:
@@ -37,13 +38,13 @@ def _list(base: KnowledgeBase, options: argparse.Namespace) -> int:
         offset=options.offset,
         max_results=options.max_results,
     )
-    emit(options, answer.as_json(), lambda: text.listing(answer))
+    emit(options, answer.as_json(), lambda: text.listing(answer), base)
     return 0 if answer.rows else 1
 
 
 def _tree(base: KnowledgeBase, options: argparse.Namespace) -> int:
     nodes = base.tree(None if options.id is None else plain(options.id), depth=options.depth)
-    emit(options, {"results": [node.as_json() for node in nodes]}, lambda: text.tree(nodes))
+    emit(options, {"results": [node.as_json() for node in nodes]}, lambda: text.tree(nodes), base)
     return 0 if nodes else 1
 
 

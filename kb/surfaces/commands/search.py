@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
     parser.add_argument("query", metavar="QUERY", help='words, a question, an id; "phrases" must occur, -word excludes')
     parser.add_argument("--limit", type=int, default=5, metavar="N", help="sections to return, 1 to 50 (default 5)")
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="sections to skip (default 0)")
-    parser.add_argument("--semantic", action="store_true", help="search by meaning too (needs an embedding model and its vectors)")
+    parser.add_argument("--semantic", action="store_true", help="search by meaning too, with an embedding model")
     filters(parser)
     parser.add_argument("--language", metavar="XX", help="only documents in this language, such as de")
     parser.add_argument("--explain", action="store_true", help="show what each term adds to the score")
@@ -35,7 +35,7 @@ def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
         semantic=options.semantic,
         explain=options.explain,
     )
-    emit(options, answer.as_json(), lambda: text.search(answer, sys.stdout.isatty()))
+    emit(options, answer.as_json(), lambda: text.search(answer, sys.stdout.isatty()), base)
     if answer.warning:
         sys.stderr.write(f"kb: {text.one_line(answer.warning)}\n")
     return 0 if answer.results else 1

@@ -10,7 +10,7 @@ from kb.base import KnowledgeBase
 from kb.errors import ArgumentError
 from kb.reading.section import check_window
 from kb.surfaces import text
-from kb.surfaces.arguments import command, emit, plain
+from kb.surfaces.arguments import bound, command, emit, plain
 
 
 def add(commands: Any) -> None:
@@ -23,6 +23,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="with --raw: number of lines")
     parser.add_argument("--numbered", action="store_true", help="with --raw: number the lines")
     parser.add_argument("--parsed", action="store_true", help="as data: front matter, canonical headings, items, entries")
+    bound(parser)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -35,16 +36,16 @@ def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
     id_ = plain(options.id)
     if options.raw:
         window = base.raw(id_, offset=options.offset, limit=options.limit, numbered=options.numbered, language=options.language)
-        emit(options, window.as_json(), lambda: text.raw(window))
+        emit(options, window.as_json(), lambda: text.raw(window), base)
         return 0
     if options.parsed:
         data = base.parsed(id_, language=options.language)
-        emit(options, data.as_json(), lambda: text.parsed(data))
+        emit(options, data.as_json(), lambda: text.parsed(data), base)
         if data.error is not None:
             sys.stderr.write(f"kb: {text.one_line(data.source or '')}: {text.one_line(data.error)}\n")
         return 0 if data.error is None else 1
     found = base.section(id_, language=options.language)
-    emit(options, found.as_json(), lambda: text.section(found))
+    emit(options, found.as_json(), lambda: text.section(found), base)
     if found.error is not None:
         sys.stderr.write(f"kb: {text.one_line(found.source or '')}: {text.one_line(found.error)}\n")
         return 1

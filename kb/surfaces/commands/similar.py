@@ -37,22 +37,22 @@ def _related(base: KnowledgeBase, options: argparse.Namespace) -> int:
     answer = base.related(
         plain(options.id), top_k=options.top_k, min_score=options.min_score, types=options.type, language=options.language
     )
-    return _shown(options, answer, _sections(answer))
+    return _shown(base, options, answer, _sections(answer))
 
 
 def _similar(base: KnowledgeBase, options: argparse.Namespace) -> int:
     given = sys.stdin.buffer.read().decode("utf-8", "replace") if options.text == "-" else plain(options.text)
     answer = base.similar(given, top_k=options.top_k, min_score=options.min_score, types=options.type)
-    return _shown(options, answer, _sections(answer))
+    return _shown(base, options, answer, _sections(answer))
 
 
 def _chunks(base: KnowledgeBase, options: argparse.Namespace) -> int:
     answer = base.chunks(plain(options.query), collection=options.collection, limit=options.limit)
-    return _shown(options, answer, _passages(answer))
+    return _shown(base, options, answer, _passages(answer))
 
 
-def _shown(options: argparse.Namespace, answer: SimilarAnswer | ChunksAnswer, lines: str) -> int:
-    emit(options, answer.as_json(), lambda: lines or ("nothing found\n" if answer.available else "not available\n"))
+def _shown(base: KnowledgeBase, options: argparse.Namespace, answer: SimilarAnswer | ChunksAnswer, lines: str) -> int:
+    emit(options, answer.as_json(), lambda: lines or ("nothing found\n" if answer.available else "not available\n"), base)
     said = answer.warning if answer.available else answer.message
     if said:
         sys.stderr.write(f"kb: {text.one_line(said)}\n")
@@ -68,6 +68,7 @@ def _sections(answer: SimilarAnswer) -> str:
 
 def _passages(answer: ChunksAnswer) -> str:
     return "".join(
-        f"{number}. {text.one_line(row.document_title)}  {text.one_line(row.chunk_id)}  {row.score:.3f}\n{text.safe(row.content)}\n\n"
+        f"{number}. {text.one_line(row.document_title)}  {text.one_line(row.chunk_id)}  {row.score:.3f}\n"
+        f"{text.safe(row.content)}\n\n"
         for number, row in enumerate(answer.results, 1)
     )

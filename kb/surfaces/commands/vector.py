@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
 
 def _run(base: KnowledgeBase, options: argparse.Namespace) -> int:
     answer = base.vector(plain(options.query), top_k=options.top_k, collections=options.collection, types=options.type)
-    emit(options, answer.as_json(), lambda: _lines(answer))
+    emit(options, answer.as_json(), lambda: _lines(answer), base)
     return 0 if answer.results else 1
 
 

@@ -12,6 +12,8 @@ Body = dict[str, Any]
 Values = Mapping[str, Any]
 Address = Callable[[str, "str | None"], str]
 Call = tuple[str, Body]
+_LISTED = dict.fromkeys(("collection", "type", "status", "since", "where", "glob"), None) | {"max_results": 25}
+"""What a next page is asked for with, and what needs no mention."""
 RAISED_CHARACTERS = 200_000
 """What `max_characters` is raised to where one line alone is longer than an answer may be."""
 
@@ -89,7 +91,8 @@ def _window(body: Body, values: Values, here: Body) -> Call | None:
 
 def _list(body: Body, values: Values, address: Address) -> Call | None:
     if body["truncated"] and body["results"]:
-        return "list", {**values, "offset": body["offset"] + len(body["results"])}
+        kept = {name: values[name] for name in _LISTED if values.get(name) and values[name] != _LISTED[name]}
+        return "list", {**kept, "offset": body["offset"] + len(body["results"])}
     return _first(body["results"], address)
 
 

@@ -251,7 +251,7 @@ _OPERATIONS = (
         (
             Argument("query", "text", "The question; or give vector.", longest=_LONGEST),
             Argument("collection", "text", "The collection.", required=True, longest=200),
-            Argument("limit", "whole", "Passages to return.", default=5, low=1, high=50),
+            Argument("limit", "whole", "Passages to return.", default=5, low=1, high=100),
             Argument("vector", "numbers", "A vector of the base's own model."),
         ),
         schemas.CHUNKS,

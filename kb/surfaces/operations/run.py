@@ -9,6 +9,7 @@ from kb.errors import KBError
 from kb.surfaces.operations.bounds import BODY_OFFSET, bounded
 from kb.surfaces.operations.following import follow
 from kb.surfaces.operations.model import Body, Operation
+from kb.surfaces.operations.registry import operation
 
 if TYPE_CHECKING:
     from kb.base import KnowledgeBase
@@ -26,6 +27,12 @@ def run(base: KnowledgeBase, asked: Operation, given: Mapping[str, Any], charact
         body = bounded(asked, body, values, most)
     body.pop(BODY_OFFSET, None)
     return follow(base, asked.name, body, values)
+
+
+def run_named(base: KnowledgeBase, name: str, values: Mapping[str, Any]) -> Body:
+    """Return the answer to the operation of a name; values that it knows nothing of, or that are empty, don't count."""
+    asked = operation(name)
+    return run(base, asked, {a.name: values[a.name] for a in asked.arguments if values.get(a.name) not in (None, False, [])})
 
 
 def error_body(error: KBError) -> Body:
