@@ -103,6 +103,11 @@ def pieces(word: str) -> list[str]:
     return found or [normalise(word)]
 
 
+def is_cjk(word: str) -> bool:
+    """Tell whether a word holds Chinese, Japanese or Korean characters, which are compared by pairs."""
+    return not word.isascii() and _CJK.search(word) is not None
+
+
 def is_identifier(word: str) -> bool:
     """Tell whether a word is a name or number rather than a word of a language: it holds digits or signs."""
     return not word.isalpha()

@@ -53,7 +53,7 @@ def matches(text: str, spellings: Mapping[str, float]) -> list[tuple[int, int, s
         weight = spellings.get(spelt)
         if weight is not None:
             out.append((match.start(), match.end(), spelt, weight))
-        elif not word.isalpha() or not (word.islower() or word.istitle() or word.isupper()) or not word.isascii():
+        elif not word.isalpha() or not (word.islower() or word.istitle() or word.isupper()) or words.is_cjk(word):
             out.extend(_inner(word, match.start(), spellings))
         if len(out) >= _MOST_MATCHES:
             break
