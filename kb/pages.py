@@ -101,7 +101,7 @@ class Pages:
             return ground.pack(asked, "keyword", None, found, budget, self._collections)
         answer = self.search(
             asked, limit=ground.HITS, collections=collections, types=types, status=status, language=language,
-            **({"semantic": True} if semantic else {}),
+            semantic=semantic,
         )  # fmt: skip
         found = self._read(lambda catalog: ground.of_search(catalog, self._state(catalog), self._words, answer))[1]
         return ground.pack(asked, answer.mode, answer.warning, found, budget, self._collections)

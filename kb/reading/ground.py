@@ -1,26 +1,29 @@
 """A context pack for a question: the best passages of the best sections, word for word, within a budget of characters.
 
 Each section gives its best passage first; a further one of the same section counts for less, so that a pack is not
-filled from one place. Passages that say nearly the same as one already taken are left out.
+filled from one place. A long passage gives at first only the lines that hold most of the question, so that several
+sections have room; what room is left then goes to the rest of the passages, the best first. Passages that say nearly the
+same as one already taken are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.answers import Result, SearchAnswer
 from kb.config import Collection
 from kb.errors import ArgumentError
+from kb.reading import section, windows
 from kb.reading.paths import breadcrumb
 from kb.reading.records import GroundAnswer, GroundPassage
-from kb.reading.section import Found
 
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
     from kb.index.catalog import Catalog
     from kb.index.snapshot import Snapshot
+    from kb.ranking.bm25 import WeightedTerm
 
 BUDGETS = (200, 1_000_000)
 """Characters that a pack may be asked to have at most."""
@@ -31,6 +34,9 @@ _FURTHER = 0.5  # what a further passage of the same section counts
 _WEAK = 0.2  # of the best value; what is weaker is no ground for an answer
 _SHINGLE = 3  # words
 _SAME = 0.5  # share of word triples in common from which two passages say the same
+_FIRST_SHARE = 4  # the best passage may take a fourth of the budget, each other one a tenth, before the rest is dealt out
+_SHARE = 10
+_LEAST = 400  # characters
 _NAMED_AT_MOST = 10
 _NAMING = 500  # characters
 
@@ -51,6 +57,9 @@ class _Candidate:
     value: float
 
 
+Found = tuple[list[_Candidate], dict[str, float]]
+
+
 def check(question: str, budget: int) -> None:
     """Raise ArgumentError where no pack can be made so; `question` is trimmed."""
     if isinstance(budget, bool) or not isinstance(budget, int) or not BUDGETS[0] <= budget <= BUDGETS[1]:
@@ -60,7 +69,7 @@ def check(question: str, budget: int) -> None:
         raise ArgumentError(f"budget {budget} has no room for passages: the question alone takes {least} characters")
 
 
-def of_search(catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], answer: SearchAnswer) -> list[_Candidate]:
+def of_search(catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], answer: SearchAnswer) -> Found:
     """Return the passages of the sections that a search found, best first."""
     rows: dict[int, list[tuple[int, int, int, str, str]]] = {}
     for number, result in enumerate(answer.results):
@@ -70,13 +79,14 @@ def of_search(catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analy
             " WHERE h.id = ? AND h.collection = ? AND d.source = ? ORDER BY p.passage",
             (result.id, result.collection, result.source),
         ).fetchall()
-    scores = _scores(snapshot, analyzer, answer.query, [row[0] for held in rows.values() for row in held])
+    asked = _asked(snapshot, analyzer, answer.query)
+    scores = _scores(snapshot, asked, [row[0] for held in rows.values() for row in held])
     found: list[_Candidate] = []
     for number, result in enumerate(answer.results):
         found += _of_hit(result, rows[number], scores)
     best = max((candidate.value for candidate in found), default=0.0)
     kept = [candidate for candidate in found if candidate.value >= _WEAK * best]
-    return sorted(kept, key=lambda candidate: -candidate.value)
+    return sorted(kept, key=lambda candidate: -candidate.value), _spellings(snapshot, asked)
 
 
 def _of_hit(result: Result, rows: Sequence[tuple[int, int, int, str, str]], scores: Mapping[int, float]) -> Iterable[_Candidate]:
@@ -93,12 +103,12 @@ def _of_hit(result: Result, rows: Sequence[tuple[int, int, int, str, str]], scor
 
 
 def of_sections(
-    catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, found: Sequence[Found]
-) -> list[_Candidate]:
-    """Return the passages of named sections: those nearest to the question first, the rest in the order of the file."""
-    held: dict[int, tuple[Found, tuple[int, int, int, str, str, str, str]]] = {}
-    whole: list[tuple[Found, str]] = []
-    for one in found:
+    catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, named: Sequence[section.Found]
+) -> Found:
+    """Return the same for named sections: the passages nearest to the question first, the rest in the order of the file."""
+    held: dict[int, tuple[section.Found, tuple[int, int, int, str, str, str, str]]] = {}
+    whole: list[tuple[section.Found, str]] = []
+    for one in named:
         rows = catalog.db.execute(
             "SELECT p.passage, p.first, p.last, s.id, s.title, d.source, coalesce(h.id, s.id) FROM passages p"
             " JOIN sections s USING (section) JOIN documents d ON d.document = p.document"
@@ -111,7 +121,8 @@ def of_sections(
         if not rows and source is not None and one.id is not None:
             # A short section shares its passage with those around it: its own lines are what was asked for.
             whole.append((one, source[0]))
-    scores = _scores(snapshot, analyzer, question, list(held))
+    asked = _asked(snapshot, analyzer, question)
+    scores = _scores(snapshot, asked, list(held))
     best = max(scores.values(), default=0.0) or 1.0
     out = [
         _Candidate(
@@ -127,60 +138,66 @@ def of_sections(
         )
         for one, source in whole
     ]  # fmt: skip
-    return sorted(out, key=lambda candidate: -candidate.value)
+    return sorted(out, key=lambda candidate: -candidate.value), _spellings(snapshot, asked)
 
 
-def _path(catalog: Catalog, found: Found) -> str:
+def _path(catalog: Catalog, found: section.Found) -> str:
     return breadcrumb(catalog.db, found.collection, found.id or "", found.title, found.parent, found.language)
 
 
-def _scores(snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, passages: Sequence[int]) -> dict[int, float]:
-    """Return the BM25 score of passages for a question, by passage number."""
-    import numpy as np
-
+def _asked(snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str) -> list[WeightedTerm]:
     from kb.ranking import bm25
     from kb.ranking.plan import plan
     from kb.ranking.query import parse
+
+    made = plan(parse(question), snapshot, analyzer)
+    return bm25.weigh(snapshot, "text", [*made.terms, *made.near])
+
+
+def _spellings(snapshot: Snapshot, asked: Sequence[WeightedTerm]) -> dict[str, float]:
+    weights = {term.term: term.idf for term in asked}
+    return {spelling: weights[term] for spelling, term in snapshot.spellings_of(weights).items()}
+
+
+def _scores(snapshot: Snapshot, asked: Sequence[WeightedTerm], passages: Sequence[int]) -> dict[int, float]:
+    """Return the BM25 score of passages, by passage number."""
+    import numpy as np
+
+    from kb.ranking import bm25
     from kb.ranking.ranker import Weights
 
-    terms = bm25.weigh(snapshot, "text", plan(parse(question), snapshot, analyzer).terms)
     wanted = np.asarray(passages, dtype=np.int64)
     out: dict[int, float] = {}
     for segment in snapshot.segments:
         units = np.flatnonzero(np.isin(segment.unit_passage, wanted))
         if len(units):
-            scored = bm25.scores(segment, "text", terms, snapshot.text.mean, Weights().text)
+            scored = bm25.scores(segment, "text", asked, snapshot.text.mean, Weights().text)
             out.update(zip(segment.unit_passage[units].tolist(), scored[units].tolist(), strict=True))
     return out
 
 
 def pack(
-    question: str,
-    mode: str,
-    warning: str | None,
-    candidates: Sequence[_Candidate],
-    budget: int,
-    collections: Mapping[str, Collection],
+    question: str, mode: str, warning: str | None, found: Found, budget: int, collections: Mapping[str, Collection]
 ) -> GroundAnswer:
     """Choose passages, best first, while they fit. The text is read from the files as they stand."""
-    files: dict[tuple[str, str], list[str]] = {}
-    chosen: list[GroundPassage] = []
-    taken: list[tuple[_Candidate, frozenset[tuple[str, ...]]]] = []
-    left: list[str] = []
-
-    if GroundAnswer(question, mode, budget, (), len(candidates), (), warning).characters > budget:
+    candidates, spellings = found
+    room = len(candidates)  # the count of what is omitted can't take more digits than this
+    if GroundAnswer(question, mode, budget, (), room, (), warning).characters > budget:
         warning = None  # the budget holds whatever happens
 
     def answer(passages: Sequence[GroundPassage], omitted: int, named: Sequence[str] = ()) -> GroundAnswer:
         return GroundAnswer(question, mode, budget, tuple(passages), omitted, tuple(named), warning)
-
-    room = len(candidates)  # the count of what is omitted can't take more digits than this
 
     def fits(passages: Sequence[GroundPassage]) -> bool:
         # Some room is kept for saying what is missing, except where it would cost the only passage.
         kept = min(_NAMING, budget // 10) if len(passages) > 1 else 0
         return answer(passages, room).characters <= budget - kept
 
+    files: dict[tuple[str, str], list[str]] = {}
+    chosen: list[GroundPassage] = []
+    whole: list[GroundPassage] = []
+    taken: list[tuple[_Candidate, frozenset[tuple[str, ...]]]] = []
+    left: list[str] = []
     for candidate in candidates:
         key = (candidate.collection, candidate.source)
         if key not in files:
@@ -191,14 +208,19 @@ def pack(
         marks = _shingles(passage.text)
         if any(_alike(candidate, marks, other, others) for other, others in taken):
             continue
-        if not fits([*chosen, passage]):
-            shorter = None if chosen else _shortened(passage, lambda tried: fits([tried]))
+        part = windows.best(passage, spellings, max(budget // (_SHARE if chosen else _FIRST_SHARE), _LEAST))
+        if not fits([*chosen, part]):
+            shorter = None if chosen else windows.shortened(part, lambda tried: fits([tried]))
             if shorter is None:
                 left.append(passage.id)
                 continue
-            passage = shorter
-        chosen.append(passage)
+            part = shorter
+        chosen.append(part)
+        whole.append(passage)
         taken.append((candidate, marks))
+    for at, passage in enumerate(whole):
+        if chosen[at] != passage and fits([*chosen[:at], passage, *chosen[at + 1 :]]):
+            chosen[at] = passage
     named: list[str] = []
     for one in list(dict.fromkeys(left))[:_NAMED_AT_MOST]:
         if answer(chosen, len(left), [*named, one]).characters > budget:
@@ -228,26 +250,6 @@ def _passage(candidate: _Candidate, lines: Sequence[str]) -> GroundPassage | Non
         candidate.id, candidate.title, candidate.path, candidate.collection, candidate.source, (first, last),
         candidate.language, candidate.score, "\n".join(lines[first - 1 : last]),
     )  # fmt: skip
-
-
-def _shortened(passage: GroundPassage, fits: Callable[[GroundPassage], bool]) -> GroundPassage | None:
-    """The longest beginning of a passage, in whole lines, that fits."""
-    lines = passage.text.split("\n")
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(_beginning(passage, lines, middle)):
-            low = middle
-        else:
-            high = middle - 1
-    while low and not lines[low - 1].strip():
-        low -= 1
-    return _beginning(passage, lines, low) if low else None
-
-
-def _beginning(passage: GroundPassage, lines: Sequence[str], count: int) -> GroundPassage:
-    first = passage.lines[0]
-    return replace(passage, lines=(first, first + count - 1), text="\n".join(lines[:count]))
 
 
 def _alike(one: _Candidate, marks: frozenset[tuple[str, ...]], other: _Candidate, others: frozenset[tuple[str, ...]]) -> bool:
