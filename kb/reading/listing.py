@@ -16,7 +16,7 @@ from kb.reading.paths import breadcrumb
 from kb.reading.section import FAILED
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_DATES = ("updated", "date", "created", "as_of")
+_DATES = ("updated", "updated_at", "date", "created", "created_at", "as_of")
 
 
 @dataclass(frozen=True, slots=True)

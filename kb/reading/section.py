@@ -17,7 +17,7 @@ from kb.reading.paths import breadcrumb
 
 _LONGEST_ID = 512
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_LANGUAGE = re.compile(r"[a-z]{2,3}$")
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SUGGESTIONS = 5
 FAILED = "<failed to parse>"
 
@@ -46,7 +46,7 @@ def check_id(id_: str) -> str:
 
 def check_language(language: str | None) -> str | None:
     """Return a language code that may be looked up; ArgumentError for one that is malformed."""
-    if language is not None and not _LANGUAGE.match(language):
+    if language is not None and not _LANGUAGE.fullmatch(language):
         raise ArgumentError(f"not a language code: {language!r}; write two lower-case letters, such as 'de'")
     return language
 
@@ -126,22 +126,32 @@ def _in_language(rows: list[Found], language: str | None, wanted: str) -> Found:
 
 
 def _by_source(db: sqlite3.Connection, wanted: str, language: str | None) -> Found | None:
-    source, _, collection = wanted.rpartition("@") if "@" in wanted else (wanted, "", "")
-    rows = db.execute(
-        "SELECT s.section, s.id, s.title, d.collection, d.language, s.parent, d.document, s.first, s.last, d.error, d.title"
-        " FROM documents d LEFT JOIN sections s ON s.document = d.document AND s.ordinal = 0"
-        " WHERE d.source IN (?, ?) ORDER BY d.collection",
-        (wanted, source or wanted),
-    ).fetchall()
-    rows = [row for row in rows if not collection or row[3] == collection or row[0] is None]
-    if len({row[3] for row in rows}) > 1:
-        named = ", ".join(f"{wanted}@{row[3]}" for row in rows)
+    rows = _documents(db, "d.source = ?", wanted)
+    if not rows and "@" in wanted:
+        source, _, collection = wanted.rpartition("@")
+        rows = _documents(db, "d.source = ? AND d.collection = ?", source, collection)
+    if len(rows) > 1:
+        named = ", ".join(f"{wanted}@{found.collection}" for found, _ in rows)
         raise ArgumentError(f"{wanted} is in several collections; name one of: {named}")
-    for row in rows:
-        if language is not None and row[4] != language:
-            raise NotFound(f"{wanted} has no variant in {language!r}; there are: {row[4]}")
-        return Found(row[0], row[1], row[2] or row[10], row[3], row[4], row[5], row[6], row[7] or 1, row[8] or 0)
-    return None
+    if not rows:
+        return None
+    found, variant = rows[0]
+    if language is None or found.language == language:
+        return found
+    variants = [other for other, _ in _documents(db, "d.variant = ? AND d.collection = ?", variant, found.collection)]
+    return _in_language(variants, language, wanted)
+
+
+def _documents(db: sqlite3.Connection, condition: str, *values: str) -> list[tuple[Found, str]]:
+    """Return the root sections of documents, those that failed without an id, each with the path its variants share."""
+    rows = db.execute(
+        "SELECT s.section, s.id, coalesce(s.title, d.title), d.collection, d.language, s.parent, d.document,"
+        " coalesce(s.first, 1), coalesce(s.last, 0), d.variant"
+        " FROM documents d LEFT JOIN sections s ON s.document = d.document AND s.ordinal = 0"
+        f" WHERE {condition} ORDER BY d.collection, d.source",
+        values,
+    )
+    return [(Found(*row[:-1]), row[-1]) for row in rows]
 
 
 def _unknown(db: sqlite3.Connection, wanted: str) -> Found:

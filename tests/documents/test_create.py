@@ -171,6 +171,12 @@ def test_the_tree_follows_the_sort_order(wiki: Base) -> None:
     assert [node.title for node in root.children] == ["D", "B", "A", "C"]
 
 
+def test_what_was_created_is_listed_by_its_day(wiki: Base) -> None:
+    made = wiki.kb.new("T", "x")
+    assert wiki.kb.list(since=made.created_at[:10]).total == 1
+    assert wiki.kb.list(since="2999-01-01").total == 0
+
+
 def test_a_page_below_a_section_and_below_a_hand_made_parent_gets_a_derived_path(make_base: MakeBase) -> None:
     wiki = make_base({"B.3.md": "# B.3 - Trust\n\nx\n\n## B.3.1 - Why\n\ny\n", "leaf.md": "---\nparent: B.3\n---\nz\n"}, TOML)
     assert wiki.kb.new("Note", "x", parent="B.3").path == "/b-3/note"

@@ -9,7 +9,7 @@ from conftest import MakeBase
 from kb.documents import schema
 from kb.documents.model import Document
 from kb.documents.read import parse
-from kb.errors import ConfigError
+from kb.errors import ArgumentError, ConfigError, NotFound
 
 TASK_SCHEMA = """
 [types.tsk]
@@ -186,6 +186,25 @@ def test_a_document_that_fails_shows_one_text_in_list_status_and_section(make_ba
     assert (found.id, found.title, found.status, found.error) == (None, "<failed to parse>", "<failed to parse>", text)
     assert base.kb.parsed("bad.md").error == text
     assert base.ids("went on") == ["TSK-1"]
+
+
+def test_a_file_that_is_no_text_shows_one_text_in_list_status_and_section_too(make_base: MakeBase) -> None:
+    base = make_base({"bad.md": b"\x00\x01\x02" * 50, "good.md": "# Good\n\ntext\n"})
+    (row,) = [row for row in base.kb.list().rows if row.id is None]
+    assert row.error
+    assert base.kb.status().collections[0].errors == (("bad.md", row.error),)
+    assert base.kb.section("bad.md").error == base.kb.parsed("bad.md").error == row.error
+    assert base.kb.section("bad.md@docs").title == "<failed to parse>"
+
+
+def test_a_source_path_leads_to_the_variant_in_a_language(make_base: MakeBase) -> None:
+    base = tasks(make_base, TSK=GOOD, ru__TSK=GOOD.replace("Ship it", "Отправить"))
+    assert base.kb.section("TSK.md", language="ru").source == "ru/TSK.md"
+    assert base.kb.section("ru/TSK.md", language="en").source == "TSK.md"
+    with pytest.raises(NotFound, match=r"TSK\.md has no variant in 'de'; there are: en, ru"):
+        base.kb.section("TSK.md", language="de")
+    with pytest.raises(ArgumentError, match="not a language code"):
+        base.kb.section("TSK.md", language="ru\n")
 
 
 def test_a_schema_that_changes_is_applied_by_the_next_search(make_base: MakeBase) -> None:
