@@ -21,9 +21,17 @@ def label(id_: str, title: str) -> str:
 
 def breadcrumb(db: sqlite3.Connection, collection: str, id_: str, title: str, parent: str | None, language: str | None) -> str:
     """Return the names from the top of the tree down to a section, in its language where the nodes above have it."""
-    names = [label(id_, title)]
+    above = ancestors(db, collection, id_, parent, language)
+    return _SEPARATOR.join([*(label(*node) for node in above), label(id_, title)])
+
+
+def ancestors(
+    db: sqlite3.Connection, collection: str, id_: str, parent: str | None, language: str | None
+) -> list[tuple[str, str]]:
+    """Return (id, title) of what stands above a section, from the top, in its language where that is there."""
+    above: list[tuple[str, str]] = []
     seen = {id_}
-    while parent is not None and parent not in seen and len(names) < _DEEPEST:
+    while parent is not None and parent not in seen and len(above) < _DEEPEST:
         seen.add(parent)
         row = db.execute(
             "SELECT id, title, parent FROM sections WHERE id = ? AND collection = ? ORDER BY language IS NOT ?, language LIMIT 1",
@@ -31,6 +39,6 @@ def breadcrumb(db: sqlite3.Connection, collection: str, id_: str, title: str, pa
         ).fetchone()
         if row is None:
             break
-        names.append(label(row[0], row[1]))
+        above.append((row[0], row[1]))
         parent = row[2]
-    return _SEPARATOR.join(reversed(names))
+    return above[::-1]

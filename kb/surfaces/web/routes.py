@@ -45,7 +45,8 @@ def page_routes(calls: Calls) -> list[BaseRoute]:
 
         def work() -> Body:
             body = run(calls.base, asked, given)
-            return with_html(body, whole)
+            trail = calls.base.trail(given["id"], language=given.get("language")) if body.get("id") else ()
+            return {**with_html(body, whole), "trail": [node.as_json() for node in trail]}
 
         return answer(request, await calls.do(work))
 
