@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kb.answers import IndexAnswer, ListAnswer, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
+from kb.answers import IndexAnswer, ListAnswer, Node, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
 from kb.config import Config, SearchSettings, SemanticSettings, locate
 from kb.errors import ArgumentError, IndexBusy, IndexDamaged, IndexUnwritable
 from kb.index import changes
@@ -209,6 +209,20 @@ class KnowledgeBase(Pages, Likeness):
         return self._read(
             lambda catalog: sections.raw(catalog.db, self._collections, sections.find(catalog.db, wanted, language), window)
         )[1]
+
+    def trail(self, id_: str, *, language: str | None = None) -> tuple[Node, ...]:
+        """Return what stands above a section, from the top of the tree down."""
+        wanted = sections.check_id(id_)
+        sections.check_language(language)
+
+        from kb.reading.paths import ancestors
+
+        def answer(catalog: Catalog) -> tuple[Node, ...]:
+            found = sections.find(catalog.db, wanted, language)
+            above = ancestors(catalog.db, found.collection, found.id or "", found.parent, found.language)
+            return tuple(Node(*node) for node in above)
+
+        return self._read(answer)[1]
 
     def address(self, id_: str, collection: str | None) -> str:
         """Return the shortest name that leads to a section which an answer has just named: its id, or `id@collection`."""
