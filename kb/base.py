@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -38,6 +39,11 @@ Progress = Callable[[int, int], None]
 _READ_BYTES_PER_MS = 2500
 """Bytes of source that one millisecond of a refresh pays for; with refresh_ms it bounds what a search brings up to date."""
 _RETRIES = 5
+ASKED: ContextVar[float | None] = ContextVar("kb_asked", default=None)
+"""When whoever waits for an answer asked, by time.monotonic; a look at the files that began later need not be repeated.
+
+A server sets it to the arrival of a request, so that many requests that wait side by side cost one look.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class KnowledgeBase(Pages, Likeness):
         self._lock = threading.RLock()
         self._snapshot: Snapshot | None = None
         self._analyzer: Analyzer | None = None
+        self._looked = (-1.0, -1)  # when the last look at the files that found them unchanged began, and of which state
         self._collections = {collection.name: collection for collection in self.config.collections}
 
     def __enter__(self) -> KnowledgeBase:
@@ -209,6 +216,14 @@ class KnowledgeBase(Pages, Likeness):
         return self._read(
             lambda catalog: sections.raw(catalog.db, self._collections, sections.find(catalog.db, wanted, language), window)
         )[1]
+
+    def state(self) -> int | None:
+        """Bring the index up to date as before any answer; return the number of its state, None where answers would warn.
+
+        The same question has the same answer for as long as the number stays the same.
+        """
+        freshness, number = self._read(lambda catalog: catalog.generation)
+        return None if freshness.warning else number
 
     def trail(self, id_: str, *, language: str | None = None) -> tuple[Node, ...]:
         """Return what stands above a section, from the top of the tree down."""
@@ -370,12 +385,16 @@ class KnowledgeBase(Pages, Likeness):
 
     def _refresh(self, catalog: Catalog) -> Freshness:
         usable = catalog.get("fingerprint") == fingerprint(self.config)
+        asked, began = ASKED.get(), time.monotonic()
         try:
             if not usable:
                 self._update(catalog, None)
                 return Freshness(self._warning)
+            if asked is not None and self._looked[0] >= asked and self._looked[1] == catalog.generation:
+                return Freshness(self._warning)
             found = changes.find(catalog, self.config.collections)
             if not found:
+                self._looked = (began, catalog.generation)
                 return Freshness(self._warning)
             if found.bytes <= self.config.index.refresh_ms * _READ_BYTES_PER_MS:
                 self._update(catalog, self.config.index.refresh_ms / 1000)

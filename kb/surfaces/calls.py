@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kb.base import ASKED
 from kb.errors import KBError
 from kb.surfaces.operations.model import Body, Operation
 
@@ -17,6 +21,10 @@ if TYPE_CHECKING:
 
 Report = Callable[[int, int], None]
 T = TypeVar("T")
+KEPT = 512
+"""Answers kept, a few thousand characters each: what is typed into a search box comes again and again."""
+_KEPT = ("search", "list", "tree", "vector")
+_LONGEST_KEY = 2000
 THREADS = 4
 """Answers worked on side by side. More would only share one interpreter, and each holds an open index."""
 
@@ -34,11 +42,43 @@ class _Call:
 _CURRENT: ContextVar[_Call | None] = ContextVar("kb_call", default=None)
 
 
+class _Kept:
+    """Answers to the latest questions, each good for one state of the index; never changed once they are here."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, tuple[int, Body]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str, state: int | None) -> Body | None:
+        with self._lock:
+            held = self._held.get(key)
+            if held is None or held[0] != state:
+                return None
+            self._held.move_to_end(key)
+            return held[1]
+
+    def put(self, key: str, state: int, body: Body) -> None:
+        with self._lock:
+            self._held[key] = (state, body)
+            self._held.move_to_end(key)
+            while len(self._held) > KEPT:
+                self._held.popitem(last=False)
+
+
+def _key(asked: Operation, given: Mapping[str, Any], characters: int | None) -> str | None:
+    """Return what an answer is kept under; None where it depends on more than the index, or is large."""
+    if asked.name not in _KEPT or given.get("semantic") or given.get("max_characters"):
+        return None
+    key = json.dumps([asked.name, given, characters], sort_keys=True, default=repr)
+    return key if len(key) <= _LONGEST_KEY else None
+
+
 class Calls:
     """Runs operations against one base. Its threads live as long as it does, so that open indexes are used again."""
 
     def __init__(self, base: KnowledgeBase) -> None:
         self.base = base
+        self._kept = _Kept()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="kb")
         base.report_to(_progress)
 
@@ -48,13 +88,26 @@ class Calls:
         """Return the answer to an operation; `report` hears of the progress of long work, in the thread that does it."""
         from kb.surfaces.operations.run import run
 
-        return await self.do(lambda: run(self.base, asked, given, characters), report)
+        def work() -> Body:
+            key = _key(asked, given, characters)
+            if key is None:
+                return run(self.base, asked, given, characters)
+            state = self.base.state()
+            held = self._kept.get(key, state)
+            if held is None:
+                held = run(self.base, asked, given, characters)
+                if state is not None and not held.get("warning"):
+                    self._kept.put(key, state, held)
+            return held
+
+        return await self.do(work, report)
 
     async def do(self, work: Callable[[], T], report: Report | None = None) -> T:
         """Return what a piece of work returns. Where the caller is cancelled the work stops at its next progress."""
         call = _Call(report)
         context = copy_context()
         context.run(_CURRENT.set, call)
+        context.run(ASKED.set, time.monotonic())
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, context.run, work)
         except asyncio.CancelledError:

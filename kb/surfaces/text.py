@@ -159,7 +159,9 @@ def index(answer: IndexAnswer) -> str:
     out = f"{answer.indexed} files indexed, {answer.removed} removed, {answer.unchanged} unchanged in {answer.seconds:.2f} s\n"
     if answer.vectors is not None:
         made = answer.vectors
-        out += f"{made.embedded} passages embedded by {one_line(made.model)} in {made.seconds:.2f} s, {made.unchanged} had theirs\n"
+        out += (
+            f"{made.embedded} passages embedded by {one_line(made.model)} in {made.seconds:.2f} s, {made.unchanged} had theirs\n"
+        )
     return out
 
 
