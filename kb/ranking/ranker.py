@@ -1,6 +1,6 @@
 """A plan and a snapshot into ordered hits.
 
-A hit's score is a weighted sum of three: its best passage, its lead (the first part of its text; for a
+A hit's score is a weighted sum: its best passage and the next best, its lead (the first part of its text; for a
 hit of one passage that passage) and its best name (title or alias). Ranking is exact: every hit that holds a term is scored,
 and language variants of one id count once, by their best.
 """
@@ -35,18 +35,20 @@ class Weights:
     text: Parameters = _TEXT
     head: Parameters = _HEAD
     passage: float = weights.PASSAGE_WEIGHT
+    second: float = weights.SECOND_WEIGHT
     lead: float = weights.LEAD_WEIGHT
     title: float = weights.HEAD_WEIGHT
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A ranked hit: where it lies, its score, its best passage's unit (-1 where it has none) and its best name."""
+    """A ranked hit: where it lies, its score, the units of its two best passages (-1 for none) and its best name."""
 
     segment: int  # position in Snapshot.segments
     hit: int
     score: float
     unit: int
+    second: int
     name: int
     named: float  # what naming its id added
 
@@ -81,7 +83,7 @@ def rank(
     near = bm25.weigh(snapshot, "text", plan.near)
     head = bm25.weigh(snapshot, "head", plan.terms)
     # More than any sum of impacts can reach, so that a section that is named is first.
-    ceiling = 1.0 + (used.passage + used.lead) * sum(t.idf for t in (*text, *near)) * (used.text.k1 + 1)
+    ceiling = 1.0 + (used.passage + used.second + used.lead) * sum(t.idf for t in (*text, *near)) * (used.text.k1 + 1)
     ceiling += used.title * sum(t.idf for t in head) * (used.head.k1 + 1)
     totals: list[NDArray[np.float32]] = []
     units: list[NDArray[np.float32]] = []
@@ -107,23 +109,14 @@ def rank(
         units.append(widened)
         heads.append(names)
         boosts.append(boost)
-    best = _best(snapshot, totals, count, key)
-    return Ranking(
-        tuple(
-            Scored(
-                position,
-                hit,
-                score,
-                _best_unit(snapshot.segments[position], units[position], hit),
-                _best_name(snapshot.segments[position], heads[position], hit),
-                boosts[position].get(hit, 0.0),
-            )
-            for position, hit, score in best
-        ),
-        _groups(snapshot, totals),
-        (*text, *near),
-        tuple(head),
-    )
+    found = []
+    for position, hit, score in _best(snapshot, totals, count, key):
+        segment, unit_scores = snapshot.segments[position], units[position]
+        unit = _best_unit(segment, unit_scores, hit)
+        second = _second_unit(segment, unit_scores, hit, unit)
+        name = _best_name(segment, heads[position], hit)
+        found.append(Scored(position, hit, score, unit, second, name, boosts[position].get(hit, 0.0)))
+    return Ranking(tuple(found), _groups(snapshot, totals), (*text, *near), tuple(head))
 
 
 def lead_units(segment: Segment) -> NDArray[np.int32]:
@@ -145,7 +138,12 @@ def _hit_scores(segment: Segment, units: NDArray[np.float32], used: Weights) -> 
         return out
     passages = units.copy()
     passages[segment.unit_passage == LEAD] = 0
-    out[filled] = np.float32(used.passage) * np.maximum.reduceat(passages, starts[filled]) + np.float32(used.lead) * lead
+    best = np.zeros(hits, dtype=np.float32)
+    best[filled] = np.maximum.reduceat(passages, starts[filled])
+    out[filled] = np.float32(used.passage) * best[filled] + np.float32(used.lead) * lead
+    # The next best: the same once each hit's best is taken away; of equals all go, in whatever order they lie.
+    passages[passages >= best[segment.unit_hit]] = 0
+    out[filled] += np.float32(used.second) * np.maximum.reduceat(passages, starts[filled])
     return out
 
 
@@ -156,6 +154,14 @@ def _best_unit(segment: Segment, units: NDArray[np.float32], hit: int) -> int:
     if start == end:
         return -1
     return start + int(np.argmax(units[start:end]))
+
+
+def _second_unit(segment: Segment, units: NDArray[np.float32], hit: int, best: int) -> int:
+    start, end = int(segment.hit_start[hit]), int(segment.hit_start[hit + 1]) - 1
+    if end - start < 2:
+        return -1
+    held = np.where(units[start:end] < units[best], units[start:end], 0)
+    return start + int(np.argmax(held)) if held.max() > 0 else -1
 
 
 def _best_name(segment: Segment, names: NDArray[np.float32], hit: int) -> int:

@@ -295,6 +295,7 @@ def _explanation(snapshot: Snapshot, ranking: Ranking, scored: Scored, used: Wei
     parts: dict[str, Any] = {}
     for name, field, unit, weight, terms, mean, parameters in (
         ("passage", "text", scored.unit, used.passage, ranking.text, snapshot.text.mean, used.text),
+        ("second", "text", scored.second, used.second, ranking.text, snapshot.text.mean, used.text),
         ("lead", "text", lead, used.lead, ranking.text, snapshot.text.mean, used.text),
         ("head", "head", scored.name, used.title, ranking.head, snapshot.head.mean, used.head),
     ):

@@ -207,7 +207,7 @@ def _scored(snapshot: Snapshot, one: _Fused, hit: Scored | None, found: list[Hit
     position, number = one.at
     unit = best_unit(snapshot.segments[position], found[position], number)
     if hit is None:
-        return Scored(position, number, one.score, unit, -1, 0.0)
+        return Scored(position, number, one.score, unit, -1, -1, 0.0)
     return replace(hit, score=one.score)
 
 

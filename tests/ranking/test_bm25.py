@@ -54,7 +54,7 @@ def test_the_score_is_that_of_the_formula(make_base: Callable[..., Base]) -> Non
     # Lengths 3, 2 and 1: mean 2. w1 stands in two of three, w2 in one.
     snapshot = as_base(make_base, [["w1", "w1", "w3"], ["w1", "w2"], ["w3"]])
     assert (snapshot.text.units, snapshot.text.mean) == (3, 2.0)
-    terms = bm25.weigh(snapshot, "text", ["w1", "w2", "w9"])
+    terms = bm25.weigh(snapshot, "text", [("w1", 1.0), ("w2", 1.0), ("w9", 1.0)])
     assert [(t.term, t.frequency) for t in terms] == [("w1", 2), ("w2", 1)]
     idf1, idf2 = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
     assert [t.idf for t in terms] == pytest.approx([idf1, idf2])
@@ -83,7 +83,9 @@ def test_scores_are_those_of_bm25s(make_base: Callable[..., Base], seed: int) ->
         if query:
             # bm25s leaves out the constant factor k1 + 1.
             expected = other.get_scores(query) * (K1 + 1)
-            assert ours(snapshot, bm25.weigh(snapshot, "text", query)) == pytest.approx(expected, abs=1e-5)
+            assert ours(snapshot, bm25.weigh(snapshot, "text", [(term, 1.0) for term in query])) == pytest.approx(
+                expected, abs=1e-5
+            )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -102,7 +104,7 @@ def test_term_weights_are_those_of_rank_bm25(make_base: Callable[..., Base], see
 def test_contributions_add_up_to_the_score(make_base: Callable[..., Base]) -> None:
     snapshot = as_base(make_base, corpus(9))
     (segment,) = snapshot.segments
-    terms = bm25.weigh(snapshot, "text", ["w0", "w3", "w7", "w20"])
+    terms = bm25.weigh(snapshot, "text", [(term, 1.0) for term in ("w0", "w3", "w7", "w20")])
     scores = ours(snapshot, terms)
     for unit, score in enumerate(scores.tolist()):
         parts = bm25.contributions(segment, "text", unit, terms, snapshot.text.mean, PARAMETERS)
