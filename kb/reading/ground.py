@@ -30,7 +30,7 @@ BUDGETS = (200, 1_000_000)
 HITS = 20
 """Sections that passages are taken from."""
 _PER_HIT = 4
-_FURTHER = 0.5  # what a further passage of the same section counts
+_FURTHER = 0.4  # what each further passage of the same section counts, of the one before
 _WEAK = 0.2  # of the best value; what is weaker is no ground for an answer
 _SHINGLE = 3  # words
 _SAME = 0.5  # share of word triples in common from which two passages say the same
@@ -94,7 +94,7 @@ def _of_hit(result: Result, rows: Sequence[tuple[int, int, int, str, str]], scor
     ordered = sorted(rows, key=lambda row: ((row[1], row[2]) != shown, -scores.get(row[0], 0.0), row[0]))
     top = max((scores.get(row[0], 0.0) for row in rows), default=0.0)
     for place, (passage, first, last, id_, title) in enumerate(ordered[:_PER_HIT]):
-        share = 1.0 if place == 0 else _FURTHER * (scores.get(passage, 0.0) / top if top else 0.0)
+        share = 1.0 if place == 0 else _FURTHER**place * (scores.get(passage, 0.0) / top if top else 0.0)
         if share > 0:
             yield _Candidate(
                 (result.collection, result.id), id_, title, result.path, result.collection, result.source, (first, last),

@@ -90,6 +90,18 @@ def test_every_shipped_clause_is_whole(rulebook: KnowledgeBase) -> None:
         assert json.loads(json.dumps(clause.as_json()))["id"] == row.id
 
 
+def test_every_shipped_clause_says_the_same_in_three_languages(rulebook: KnowledgeBase) -> None:
+    for row in rulebook.list(types=["clause"], max_results=100).rows:
+        assert row.languages == ("de", "en", "ru")
+        variants = [rulebook.cite(row.id or "", language=language) for language in row.languages]
+        assert len({(one.source_url, one.as_of, one.version) for one in variants}) == 1
+        assert len({one.summary for one in variants}) == 3
+        texts = [rulebook.section(row.id or "", language=language).body for language in row.languages]
+        assert (
+            len({tuple(sorted(re.findall("[A-Z]{2}[0-9]{2}|(?:camt|pacs)[.][0-9]{3}|[0-9]{3,4}", text))) for text in texts}) == 1
+        )
+
+
 def test_the_shipped_tasks_fit_their_schema(rulebook: KnowledgeBase) -> None:
     status = next(held for held in rulebook.status().collections if held.name == "tasks")
     assert status.errors == ()
