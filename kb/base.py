@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from zlib import crc32
 
-from kb.answers import IndexAnswer, ListAnswer, Node, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
 from kb.config import Config, SearchSettings, SemanticSettings, locate
 from kb.errors import ArgumentError, IndexBusy, IndexDamaged, IndexUnwritable
 from kb.index import changes
@@ -23,12 +22,11 @@ from kb.index.fingerprint import fingerprint
 from kb.likeness import Likeness
 from kb.pages import Pages
 from kb.ranking.query import LONGEST
-from kb.reading import listing as listings
-from kb.reading import section as sections
-from kb.reading.listing import Selection
+from kb.reading import checks
 
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
+    from kb.answers import IndexAnswer, ListAnswer, Node, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
     from kb.index.snapshot import Snapshot
     from kb.ranking.ranker import Weights
     from kb.reading.places import Place
@@ -153,7 +151,7 @@ class KnowledgeBase(Pages, Likeness):
         texts = [self._query(query) for query in queries]
         _whole("limit", limit, 1, 50)
         _whole("offset", offset, 0, None)
-        sections.check_language(language)
+        checks.check_language(language)
         self._known_collections(collections)
 
         from kb.ranking.search import Filters, search
@@ -194,8 +192,10 @@ class KnowledgeBase(Pages, Likeness):
 
     def section(self, id_: str, *, language: str | None = None) -> SectionAnswer:
         """Return one section, by id (`B.3`, `b.3`, `B.3@collection`) or source path. NotFound with the nearest ids."""
-        wanted = sections.check_id(id_)
-        sections.check_language(language)
+        from kb.reading import section as sections
+
+        wanted = checks.check_id(id_)
+        checks.check_language(language)
         return self._read(
             lambda catalog: sections.section(catalog.db, self._collections, sections.find(catalog.db, wanted, language))
         )[1]
@@ -210,9 +210,11 @@ class KnowledgeBase(Pages, Likeness):
         language: str | None = None,
     ) -> RawWindow:
         """Return lines of a section's body as they stand in the file: from `offset` (1-based), at most `limit`."""
-        wanted = sections.check_id(id_)
-        sections.check_language(language)
-        window = sections.check_window(True, offset, limit, numbered) or sections.Window()
+        from kb.reading import section as sections
+
+        wanted = checks.check_id(id_)
+        checks.check_language(language)
+        window = checks.check_window(True, offset, limit, numbered) or checks.Window()
         return self._read(
             lambda catalog: sections.raw(catalog.db, self._collections, sections.find(catalog.db, wanted, language), window)
         )[1]
@@ -227,9 +229,12 @@ class KnowledgeBase(Pages, Likeness):
 
     def trail(self, id_: str, *, language: str | None = None) -> tuple[Node, ...]:
         """Return what stands above a section, from the top of the tree down."""
-        wanted = sections.check_id(id_)
-        sections.check_language(language)
+        from kb.reading import section as sections
 
+        wanted = checks.check_id(id_)
+        checks.check_language(language)
+
+        from kb.answers import Node
         from kb.reading.paths import ancestors
 
         def answer(catalog: Catalog) -> tuple[Node, ...]:
@@ -267,7 +272,9 @@ class KnowledgeBase(Pages, Likeness):
         max_results: int = 25,
     ) -> ListAnswer:
         """Return one page of the hit-level sections: one row an id, natural order, files that failed first."""
-        selection = Selection(tuple(collections), tuple(types), status, since, tuple(where), glob)
+        from kb.reading import listing as listings
+
+        selection = listings.Selection(tuple(collections), tuple(types), status, since, tuple(where), glob)
         listings.check(selection, offset, max_results)
         self._known_collections(collections)
 
@@ -279,7 +286,9 @@ class KnowledgeBase(Pages, Likeness):
 
     def tree(self, id_: str | None = None, *, depth: int = 3) -> tuple[TreeNode, ...]:
         """Return the tree of the base, or what lies under one id, `depth` levels deep (1 to 64)."""
-        wanted = None if id_ is None else sections.check_id(id_)
+        from kb.reading import section as sections
+
+        wanted = None if id_ is None else checks.check_id(id_)
         _whole("depth", depth, 1, 64)
 
         from kb.reading.tree import tree
@@ -296,6 +305,7 @@ class KnowledgeBase(Pages, Likeness):
 
     def status(self) -> StatusAnswer:
         """Return what the base holds, what could not be read, and how its index stands."""
+        from kb.answers import StatusAnswer
         from kb.reading.status import collection_status
 
         def answer(catalog: Catalog) -> StatusAnswer:
@@ -321,6 +331,7 @@ class KnowledgeBase(Pages, Likeness):
         IndexBusy where another process writes, IndexUnwritable where it can't be kept, IndexDamaged where only `rebuild` helps.
         `semantic` makes the vectors that are missing too; SemanticUnavailable, once the rest is done, where they can't be made.
         """
+        from kb.answers import IndexAnswer
         from kb.index.update import update
 
         started = time.monotonic()
@@ -360,9 +371,7 @@ class KnowledgeBase(Pages, Likeness):
 
     # -- what all of it goes through -------------------------------------------------------------------------------
 
-    def _read(
-        self, answer: Callable[[Catalog], T], prepare: Callable[[Catalog], object] | None = None
-    ) -> tuple[Freshness, T]:
+    def _read(self, answer: Callable[[Catalog], T], prepare: Callable[[Catalog], object] | None = None) -> tuple[Freshness, T]:
         """Refresh what the budget allows, let `prepare` write what it needs, then answer from one state of the catalog."""
         catalog = self._catalog()
         with self._lock if catalog.folder is None else nullcontext(), _damage_named(catalog):
@@ -545,8 +554,9 @@ def _cache_folder(cache: str | Path | None) -> Path:
 
 
 def _key(config: Config) -> str:
-    digest = blake2b(str(config.path).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
-    return f"{config.path.stem[:40] or 'base'}-{digest}"
+    # Two checksums, forwards and backwards: telling a user's few bases apart does not need a hash that is slow to import.
+    path = str(config.path).encode("utf-8", "surrogateescape")
+    return f"{config.path.stem[:40] or 'base'}-{crc32(path):08x}{crc32(path[::-1]):08x}"
 
 
 def _size(folder: Path | None) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kb.config import Config
 from kb.errors import ArgumentError
-from kb.reading import section as sections
+from kb.reading import checks
 
 if TYPE_CHECKING:
     from kb.index.catalog import Catalog
@@ -41,11 +41,12 @@ class Likeness:
         self, id_: str, *, top_k: int = 10, min_score: float | None = None, types: Sequence[str] = (), language: str | None = None
     ) -> SimilarAnswer:
         """Return the sections nearest to one by embeddings, itself left out. NotFound where there is no such section."""
+        from kb.reading import section as sections
         from kb.reading import similar
         from kb.reading.likeness import SimilarAnswer
 
-        wanted = sections.check_id(id_)
-        sections.check_language(language)
+        wanted = checks.check_id(id_)
+        checks.check_language(language)
         similar.check(top_k, min_score)
         return self._likeness(
             SimilarAnswer,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kb.config import Collection
 from kb.errors import ArgumentError, IndexBusy, NotFound
 from kb.ranking.query import LONGEST
-from kb.reading import section as sections
+from kb.reading import checks
 
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
@@ -39,8 +39,10 @@ class Pages:
 
     def parsed(self, id_: str, *, language: str | None = None) -> ParsedAnswer:
         """Return a section as data: front matter, canonical headings, items and entries. NotFound with the nearest ids."""
-        wanted = sections.check_id(id_)
-        sections.check_language(language)
+        from kb.reading import section as sections
+
+        wanted = checks.check_id(id_)
+        checks.check_language(language)
 
         from kb.reading.parsed import parsed
 
@@ -48,8 +50,10 @@ class Pages:
 
     def cite(self, id_: str, *, language: str | None = None) -> Clause:
         """Return a clause with its source, date and disclaimer. NotFound with the nearest clauses."""
-        wanted = sections.check_id(id_)
-        sections.check_language(language)
+        from kb.reading import section as sections
+
+        wanted = checks.check_id(id_)
+        checks.check_language(language)
 
         from kb.reading import cite
 
@@ -81,11 +85,13 @@ class Pages:
         `ids` takes them from these sections instead of from a search. `budget` (200 to 1,000,000) counts the whole pack as
         it is printed. The rest narrows the search. Raises ArgumentError before any file is touched.
         """
+        from kb.reading import section as sections
+
         if not isinstance(question, str) or not question.strip() or len(question.strip()) > LONGEST:
             raise ArgumentError(f"a question has 1 to {LONGEST} characters")
         asked = question.strip()
-        wanted = [sections.check_id(id_) for id_ in ids]
-        sections.check_language(language)
+        wanted = [checks.check_id(id_) for id_ in ids]
+        checks.check_language(language)
         self._known_collections(collections)
 
         from kb.reading import ground
@@ -127,9 +133,9 @@ class Pages:
         """
         from kb.documents import create
 
-        sections.check_language(language)
+        checks.check_language(language)
         draft = create.draft(title, content, slug_=slug, status=status, sort_order=sort_order, format_=format, language=language)
-        above = None if parent is None else sections.check_id(parent.removeprefix("/"))
+        above = None if parent is None else checks.check_id(parent.removeprefix("/"))
         target = self.writable(collection)
         place = self._read(lambda catalog: _place(catalog, target, above, draft.language))[1]
         catalog = self._catalog()
@@ -150,6 +156,7 @@ class Pages:
 
     def writable(self, name: str | None = None) -> Collection:
         """Return the collection that a new document goes into. ArgumentError where none, or more than one, is writable."""
+
         if name is not None:
             self._known_collections([name])
             if not self._collections[name].writable:
@@ -166,6 +173,7 @@ class Pages:
 def _place(catalog: Catalog, target: Collection, above: str | None, language: str | None) -> create.Place:
     from kb.analysis.languages import STEMMERS
     from kb.documents.create import Place
+    from kb.reading import section as sections
     from kb.reading.parents import path_of
 
     own = language if language in target.languages and language != target.language else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from pathlib import Path
 
 from kb.analysis import VERSION as ANALYZER_VERSION
@@ -31,6 +30,8 @@ def _digest(schema: Path | None) -> str | None:
     if schema is None:
         return None
     try:
+        from hashlib import blake2b  # on use: most collections have no schema
+
         return blake2b(schema.read_bytes(), digest_size=16).hexdigest()
     except OSError:
         return ""

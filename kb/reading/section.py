@@ -2,67 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sqlite3
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
 from kb.answers import Node, RawWindow, SectionAnswer
 from kb.config import Collection
 from kb.errors import ArgumentError, BaseUnusable, NotFound
+from kb.reading.checks import Window
 from kb.reading.order import natural
 from kb.reading.paths import breadcrumb
 
-_LONGEST_ID = 512
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SUGGESTIONS = 5
 FAILED = "<failed to parse>"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Which raw lines to give: from `offset` (1-based, clamped to 1), at most `limit` of them."""
-
-    offset: int = 1
-    limit: int | None = None
-    numbered: bool = False
-
-
-def check_id(id_: str) -> str:
-    """Return an id that may be looked up; ArgumentError for one that can't be an id of any base."""
-    if not isinstance(id_, str) or not id_.strip():
-        raise ArgumentError("an id may not be empty")
-    if len(id_) > _LONGEST_ID:
-        raise ArgumentError(f"an id may have {_LONGEST_ID} characters at most, got {len(id_)}")
-    if _CONTROL.search(id_):
-        raise ArgumentError("an id may not hold control characters")
-    if ".." in re.split(r"[/\\]", id_) or id_.startswith(("/", "\\", "~")):
-        raise ArgumentError(f"not an id or a source path inside the base: {id_}")
-    return unicodedata.normalize("NFC", id_.strip())
-
-
-def check_language(language: str | None) -> str | None:
-    """Return a language code that may be looked up; ArgumentError for one that is malformed."""
-    if language is not None and not _LANGUAGE.fullmatch(language):
-        raise ArgumentError(f"not a language code: {language!r}; write two lower-case letters, such as 'de'")
-    return language
-
-
-def check_window(raw: bool, offset: int | None, limit: int | None, numbered: bool | None) -> Window | None:
-    """Return the window asked for, None without `raw`; ArgumentError where the arguments don't fit together."""
-    if not raw:
-        if offset is not None or limit is not None:
-            raise ArgumentError(f"offset/limit are only valid with raw=True, got offset={offset}, limit={limit}")
-        if numbered:
-            raise ArgumentError(f"numbered is only valid with raw=True, got numbered={numbered}")
-        return None
-    for name, value in (("offset", offset), ("limit", limit)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise ArgumentError(f"{name} must be a whole number, got {value!r}")
-    return Window(max(offset if offset is not None else 1, 1), None if limit is None else max(limit, 0), bool(numbered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +113,8 @@ def _unknown(db: sqlite3.Connection, wanted: str) -> Found:
 
 def suggestions(db: sqlite3.Connection, wanted: str) -> tuple[str, ...]:
     """Return the ids nearest to one that is not there: those under the same prefix first, then by spelling."""
+    import difflib  # on use: only an unknown id needs it
+
     folded = wanted.lower()
     head = re.match(r"[^.:#/]+", folded)
     ids = [

@@ -27,7 +27,7 @@ DIGITS = 6
 """Decimals of a score. `min_score` is compared after rounding to them, so that a copy's 0.99999994 is 1."""
 MOST_SOURCE_PASSAGES = 32
 """Passages of a section that are compared with all others; of a longer one the first."""
-DISCLAIMER = "Lexical vectors compare spellings, not meanings: a low score does not mean that two texts have nothing to do with each other."
+DISCLAIMER = "Lexical vectors compare spellings, not meanings: a low score does not mean that two texts differ in subject."
 _CLAUSE_FIELDS = ("scheme", "version", "clause", "summary", "source_url", "as_of", "disclaimer")
 
 

@@ -10,27 +10,13 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from kb.base import KnowledgeBase
 from kb.errors import KBError, NotFound
 from kb.surfaces import text
 from kb.surfaces.arguments import Parser, Run, common
-from kb.surfaces.commands import (
-    cite,
-    create,
-    doctor,
-    evaluate,
-    ground,
-    index,
-    listing,
-    model,
-    search,
-    section,
-    serve,
-    similar,
-    vector,
-)
 from kb.surfaces.progress import Progress
 
 
@@ -77,7 +63,7 @@ def _report(error: KBError, as_json: bool) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = build_parser()
+    parser = build_parser(_command_of(arguments))
     options = parser.parse_args(arguments)
     command: Run | None = getattr(options, "run", None)
     if command is None:
@@ -96,15 +82,54 @@ def _run(arguments: Sequence[str]) -> int:
             progress.close()
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command; documentation and tests read it too."""
+_COMMANDS = {
+    "search": "search",
+    "section": "section",
+    "list": "listing",
+    "tree": "listing",
+    "ground": "ground",
+    "cite": "cite",
+    "new": "create",
+    "index": "index",
+    "status": "index",
+    "eval": "evaluate",
+    "related": "similar",
+    "similar": "similar",
+    "chunks": "similar",
+    "vector": "vector",
+    "model": "model",
+    "doctor": "doctor",
+    "mcp": "serve",
+    "serve": "serve",
+}
+"""Command -> the module that adds it. One is loaded for a command, all for the help."""
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the whole command, or one that knows a single command of it and is quicker to make.
+
+    Documentation and tests read the whole one too.
+    """
     parser = Parser(prog="kb", description="Find the right section of a knowledge base.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and leave")
     common(parser, None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for group in (search, section, listing, ground, cite, create, index, evaluate, similar, vector, model, doctor, serve):
-        group.add(commands)
+    # With `prog` given, no formatter is made just to work it out.
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser, prog="kb")
+    names = [_COMMANDS[command]] if command is not None else dict.fromkeys(_COMMANDS.values())
+    for name in names:
+        import_module(f"kb.surfaces.commands.{name}").add(commands)
     return parser
+
+
+def _command_of(arguments: Sequence[str]) -> str | None:
+    """Return the command that arguments name, None where they name none that is known."""
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--base":
+            next(rest, None)
+        elif not argument.startswith("-"):
+            return argument if argument in _COMMANDS else None
+    return None
 
 
 class _Version(argparse.Action):

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kb.answers import IndexAnswer, ListAnswer, RawWindow, Result, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
-
 if TYPE_CHECKING:
+    from kb.answers import IndexAnswer, ListAnswer, RawWindow, Result, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
     from kb.reading.records import Clause, GroundAnswer, NewAnswer, ParsedAnswer
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

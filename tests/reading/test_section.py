@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.errors import ArgumentError, NotFound
-from kb.reading.section import check_id, check_window
+from kb.reading.checks import check_id, check_window
 
 MakeBase = Callable[..., Base]
 

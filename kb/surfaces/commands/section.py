@@ -8,7 +8,7 @@ from typing import Any
 
 from kb.base import KnowledgeBase
 from kb.errors import ArgumentError
-from kb.reading.section import check_window
+from kb.reading.checks import check_window
 from kb.surfaces import text
 from kb.surfaces.arguments import bound, command, emit, plain
 

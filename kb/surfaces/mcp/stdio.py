@@ -21,6 +21,7 @@ def serve(base: KnowledgeBase) -> int:
     import mcp.server.stdio
 
     from kb.surfaces.calls import Calls
+    from kb.surfaces.mcp.lines import Incoming, Outgoing, Traffic
     from kb.surfaces.mcp.server import make
     from kb.surfaces.operations.registry import operations, writable
 
@@ -30,7 +31,11 @@ def serve(base: KnowledgeBase) -> int:
     server = make(calls, operations(writable=writable(base)))
 
     async def run() -> None:
-        streams = mcp.server.stdio.stdio_server(anyio.wrap_file(incoming), anyio.wrap_file(outgoing))
+        traffic = Traffic()
+        streams = mcp.server.stdio.stdio_server(
+            Incoming(anyio.wrap_file(incoming), traffic),  # type: ignore[arg-type]  # they do what is used of a file
+            Outgoing(anyio.wrap_file(outgoing), traffic),  # type: ignore[arg-type]
+        )
         async with streams as (read, write):
             await server.run(read, write, server.create_initialization_options())
 

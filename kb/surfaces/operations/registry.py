@@ -52,7 +52,7 @@ def _asking(method: str, renamed: Renamed | None = None, first: str | None = Non
 
 
 def _section(base: KnowledgeBase, values: Values) -> Body:
-    from kb.reading.section import check_window
+    from kb.reading.checks import check_window
 
     id_, language = values["id"], values.get("language")
     raw, parsed = values.get("raw", False), values.get("parsed", False)
