@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from scripts import script
+from script_files import script
+
+from kb import config
+from kb.documents import read
+from kb.index import builder, catalog, passages
+from kb.ranking import query, spelling, weights
 
 guide = script("guide")
 LANGUAGES = list(guide.LANGUAGES)
@@ -58,6 +64,27 @@ def test_every_key_of_kb_toml_is_documented_in_its_table(language: str) -> None:
     for table, kind in guide.tables().items():
         for entry in fields(kind):
             assert f"| `{entry.name}` |" in sections[table], f"{table}.{entry.name}"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_numbers_on_pages_that_people_wrote_are_those_of_the_code(language: str) -> None:
+    held = pages(language)
+    for name, numbers in {
+        "ranking.md": (weights.NEAR_LEAST, weights.NEAR_WEIGHT, weights.K1, weights.B, builder.LEAD_WORDS),
+        "asking.md": (query.LONGEST, spelling.TWO_EDITS_FROM, spelling.SHORTEST - 1),
+        "install.md": (weights.SNIPPET_CHARACTERS,),
+        "errors.md": (int(catalog.BUSY_SECONDS), read.LARGEST_BYTES >> 20),
+        "base.md": (config.IndexSettings().refresh_ms, passages.PASSAGE_WORDS, weights.K1, weights.B),
+    }.items():
+        text = set(re.findall(r"\d+(?:\.\d+)?", held[name]))
+        assert [number for number in numbers if f"{number:g}" not in text] == [], name
+    assert f"{weights.NEAR_VOCABULARY:,}".replace(",", "") in re.sub(r"(?<=\d)[ ,](?=\d)", "", held["ranking.md"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_weight_of_ranking_is_documented(language: str) -> None:
+    page = pages(language)["settings.md"]
+    assert [key for key, value in guide.weights().items() if f"| `{key}` | `{value:g}` |" not in page] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripts import script
+from script_files import script
 
 soundness = script("soundness")
 
