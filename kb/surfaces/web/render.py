@@ -58,7 +58,10 @@ def html(text: str, source: str | None, collection: str) -> str:
 
 def link(href: str, source: str | None, collection: str) -> str | None:
     """Return where a link may lead: a web or mail address, a section of the base, or nowhere."""
-    parts = urlsplit(href)
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return None
     if parts.scheme in _SCHEMES:
         return href
     if parts.scheme or parts.netloc or not parts.path or source is None:
