@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 LEAD_WORDS = 400
 """Words of a section that make its lead: about the 2,500 characters with which the first part of a section was measured."""
-_MOST_COUNTED = 255
+MOST_COUNTED = 255
+"""A term that stands more often in one unit counts as if it stood there so often: a byte holds it."""
 
 
 class WordNumbers(dict[str, int]):
@@ -185,7 +186,7 @@ def postings(name: str, unit_of: NDArray[np.int64], terms: NDArray[np.int32], un
     posting_term = (distinct // max(units, 1)).astype(np.int32)
     posting_unit = (distinct - posting_term.astype(np.int64) * max(units, 1)).astype(np.int32)
     lengths = np.bincount(unit_of, minlength=units).astype(np.int32)
-    return field_arrays(name, posting_term, posting_unit, np.minimum(counts, _MOST_COUNTED).astype(np.uint8), lengths, vocabulary)
+    return field_arrays(name, posting_term, posting_unit, np.minimum(counts, MOST_COUNTED).astype(np.uint8), lengths, vocabulary)
 
 
 def field_arrays(
@@ -199,7 +200,9 @@ def field_arrays(
     """Return the arrays of one field from its postings, sorted by term, then unit."""
     starts = np.zeros(vocabulary + 1, dtype=np.int64)
     np.cumsum(np.bincount(posting_term, minlength=vocabulary), out=starts[1:])
-    by_unit = np.argsort(posting_unit, kind="stable")
+    # Sorting pairs packed into one number is several times faster than a stable sort of positions.
+    pairs = posting_unit.astype(np.int64) << 32 | posting_term
+    pairs.sort()
     forward_starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(np.bincount(posting_unit, minlength=len(lengths)), out=forward_starts[1:])
     return {
@@ -208,7 +211,7 @@ def field_arrays(
         f"{name}_count": counts,
         f"{name}_length": lengths,
         f"{name}_forward_start": forward_starts,
-        f"{name}_forward_term": posting_term[by_unit],
+        f"{name}_forward_term": (pairs & 0xFFFFFFFF).astype(np.int32),
     }
 
 

@@ -13,7 +13,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LEAD = -1
 """Stands for a passage number in `unit_passage` where the unit is a lead."""
+_MOST_NUMBERS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,13 @@ class Segment:
         self.number = number
         self.arrays = arrays
         self.languages = tuple(languages)
-        self.norms: dict[tuple[str, float, float, float], NDArray[np.float32]] = {}  # kept by kb.ranking.bm25
+        # What kb.ranking works out from the arrays and keeps here, so that it goes when the segment does.
+        self.norms: dict[tuple[str, float, float, float], NDArray[np.float32]] = {}
+        self.impacts: dict[Any, Any] = {}
+        self.impact_bytes = [0]
+        self.scratch: list[NDArray[np.float32]] = []
+        self._numbers: dict[str, int | None] = {}
+        self._gone: dict[str, NDArray[np.bool_]] = {}
         self.dead = dead
         self.terms = Vocabulary(arrays, "term")
         self.words = Vocabulary(arrays, "word")
@@ -115,7 +122,30 @@ class Segment:
             return self
         other = copy.copy(self)
         other.dead = dead
+        other._gone = {}
         return other
+
+    def number_of(self, term: str) -> int | None:
+        """Return a term's number, or None where no text of the segment holds it; remembered, for queries repeat terms."""
+        try:
+            return self._numbers[term]
+        except KeyError:
+            if len(self._numbers) >= _MOST_NUMBERS:
+                self._numbers.clear()
+            found = self._numbers[term] = self.terms.find(term)
+            return found
+
+    def dead_mask(self, field: str) -> NDArray[np.bool_] | None:
+        """Return which units of a field are dead, or None where none is."""
+        positions = self.dead.units if field == "text" else self.dead.names
+        if not positions.size:
+            return None
+        found = self._gone.get(field)
+        if found is None:
+            found = np.zeros(len(getattr(self, field).lengths), dtype=bool)
+            found[positions] = True
+            self._gone[field] = found
+        return found
 
     def terms_of_word(self, spelling: str, languages: Sequence[str]) -> tuple[str, ...] | None:
         """Return the distinct terms of a spelling under each language, as stored when it was indexed.
@@ -143,7 +173,7 @@ class Segment:
 def dead_count(held: tuple[NDArray[np.int32], NDArray[np.int32]], number: int) -> int:
     """Return how many of a term's postings, or of a spelling's documents, are dead."""
     numbers, counts = held
-    if not len(numbers):
+    if not numbers.size:
         return 0
     at = int(numbers.searchsorted(number))
     return int(counts[at]) if at < len(numbers) and numbers[at] == number else 0

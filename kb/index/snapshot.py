@@ -45,7 +45,7 @@ class Snapshot:
         """Return how many live units of a field hold a term."""
         count = 0
         for segment in self.segments:
-            number = segment.terms.find(term)
+            number = segment.number_of(term)
             if number is not None:
                 postings: Postings = getattr(segment, field)
                 count += postings.frequency(number) - dead_count(getattr(segment.dead, field), number)

@@ -18,29 +18,47 @@ import numpy as np
 
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot, Totals
+from kb.ranking import impacts
+from kb.ranking.impacts import Impacts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 _BLOCK = 512
+_MANY_BLOCKS = 64
+_SMALL = 1 << 17
+_DELTA = {"plus": 1.0, "l": 0.5}
+FREQUENT_SHARE = 0.125
+"""Terms that stand in this share of all units are kept as one number for every unit: the measured break-even."""
+_FEW_SHARE = 1 / 24
+_MOST_CANDIDATES = 20_000
+_ROUNDING = 1e-5
+_SPARE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """k1 and b of one field."""
+    """k1 and b of one field, and the variant; `delta` counts in the variants `plus` and `l`."""
 
     k1: float
     b: float
+    scoring: str = "lucene"
+
+    @property
+    def delta(self) -> float:
+        """The lower bound that two of the variants add: the defaults of rank-bm25."""
+        return _DELTA.get(self.scoring, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedTerm:
-    """A query term with its idf in one field; `frequency` is the number of live units that hold it."""
+    """A query term with its idf in one field; `frequency` is the number of live units that hold it; `frequent`: most do."""
 
     term: str
     frequency: int
     idf: float
+    frequent: bool = False
 
 
 def idf(units: int, frequency: int) -> float:
@@ -55,43 +73,131 @@ def weigh(snapshot: Snapshot, field: str, terms: Sequence[tuple[str, float]]) ->
     for term, weight in terms:
         frequency = snapshot.frequency(field, term)
         if frequency > 0:
-            out.append(WeightedTerm(term, frequency, weight * idf(totals.units, frequency)))
+            frequent = frequency >= FREQUENT_SHARE * totals.units
+            out.append(WeightedTerm(term, frequency, weight * idf(totals.units, frequency), frequent))
     return out
 
 
 def scores(
     segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters
 ) -> NDArray[np.float32]:
-    """Return the score of every unit of a field of one segment, dead units included (they are not told apart here)."""
-    postings = getattr(segment, field)
-    out = np.zeros(len(postings.lengths), dtype=np.float32)
-    norm = norms(segment, field, mean, parameters)
-    for weighted in terms:
-        number = segment.terms.find(weighted.term)
-        if number is None:
-            continue
-        units, counts = postings.of(number)
-        if len(units):
-            np.add.at(out, units, impacts(counts, norm[units], weighted.idf, parameters.k1))
+    """Return the score of every unit of a field of one segment, dead units included (they are not told apart here).
+
+    0 where a unit holds none of the terms. What a variant adds to every unit is not in it: see `constant`.
+    """
+    rare, frequent = _impacts(segment, field, terms, mean, parameters)
+    out = np.zeros(len(getattr(segment, field).lengths), dtype=np.float32)
+    for one in rare:
+        one.add_to(out)
+    if frequent:
+        out += _sum(frequent)
     return out
 
 
-def norms(segment: Segment, field: str, mean: float, parameters: Parameters) -> NDArray[np.float32]:
-    """Return k1 * (1 - b + b * |d| / avgdl) for every unit of a field; kept with the segment."""
-    key = (field, mean, parameters.k1, parameters.b)
-    found = segment.norms.get(key)
-    if found is None:
-        lengths = getattr(segment, field).lengths
-        found = (parameters.k1 * (1 - parameters.b + parameters.b * (lengths / (mean or 1.0)))).astype(np.float32)
-        segment.norms.clear() if len(segment.norms) > 8 else None
-        segment.norms[key] = found
-    return found
+def best_units(
+    segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return at least the `count` best live units of a field and their scores, ties at the last place included, unordered.
+
+    The same scores as `scores` gives, bit for bit, without adding frequent terms everywhere: a unit that would not be among
+    the best even with all that they can add at most is not looked at again (Turtle and Flood, "Query evaluation: strategies
+    and optimizations", 1995).
+    """
+    rare, frequent = _impacts(segment, field, terms, mean, parameters)
+    size = len(getattr(segment, field).lengths)
+    gone = segment.dead_mask(field)
+    postings = sum(len(one.values) for one in rare)
+    if rare and postings < _FEW_SHARE * size:
+        found = _best_of_few(segment, rare, frequent, size, gone, count)
+        if found is not None:
+            return found
+    out = np.zeros(size, dtype=np.float32)
+    for one in rare:
+        one.add_to(out)
+    if gone is not None:
+        out[gone] = 0
+    if not frequent:
+        units = at_least(out, count)
+        return units, out[units]
+    maxima = _maxima(out)
+    least = _bound(maxima, count) * (1 - _ROUNDING) - sum(one.most for one in frequent) * (1 + _ROUNDING)
+    if least > 0:
+        units = _above(out, maxima, least)
+        exact = out[units] + _sum(frequent, units)
+    else:
+        out += _sum(frequent)
+        if gone is not None:
+            out[gone] = 0
+        units = at_least(out, count)
+        exact = out[units]
+    kept = at_least(exact, count)
+    return units[kept], exact[kept]
 
 
-def impacts(counts: NDArray[np.uint8], norm: NDArray[np.float32], weight: float, k1: float) -> NDArray[np.float32]:
-    """Return what each posting of a term adds to its unit's score."""
-    tf = counts.astype(np.float32)
-    return np.float32(weight * (k1 + 1)) * tf / (tf + norm)
+def _impacts(
+    segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters
+) -> tuple[list[Impacts], list[Impacts]]:
+    """Return the impacts of rare and of frequent terms, each in an order that does not depend on how units lie in segments.
+
+    A score is the sum over the rare ones plus the sum over the frequent ones, added in that order: equal to the last bit
+    however it is worked out.
+    """
+    rare: list[Impacts] = []
+    frequent: list[Impacts] = []
+    for term in sorted(terms, key=lambda term: (-term.frequency, term.term)) if len(terms) > 1 else terms:
+        found = impacts.of(segment, field, term, mean, parameters)
+        if found is not None:
+            (frequent if term.frequent else rare).append(found)
+    return rare, frequent
+
+
+def _sum(frequent: Sequence[Impacts], units: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+    """Return what frequent terms add to all units, or to some."""
+    parts = (one.values if units is None else one.values[units] for one in frequent)
+    out = next(parts).copy()
+    for part in parts:
+        out += part
+    return out
+
+
+def _best_of_few(
+    segment: Segment,
+    rare: Sequence[Impacts],
+    frequent: Sequence[Impacts],
+    size: int,
+    gone: NDArray[np.bool_] | None,
+    count: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
+    """Look only at units that hold a rare term; None where a unit without one may be among the best."""
+    scratch = segment.scratch.pop() if segment.scratch else np.zeros(0, dtype=np.float32)
+    if len(scratch) != size:
+        scratch = np.zeros(size, dtype=np.float32)
+    for one in rare:
+        one.add_to(scratch)
+    held = rare[0].units if len(rare) == 1 else np.concatenate([one.units for one in rare if one.units is not None])
+    assert held is not None
+    values = scratch[held]
+    scratch[held] = 0
+    if len(segment.scratch) < _SPARE:
+        segment.scratch.append(scratch)
+    if gone is not None:
+        values[gone[held]] = 0
+    # A unit may stand here once for each term: among so many values at least `count` units reach the bound.
+    rank = count * len(rare)
+    bound = float(np.partition(values, len(values) - rank)[len(values) - rank]) if len(values) > rank else 0.0
+    if frequent:
+        bound = bound * (1 - _ROUNDING) - sum(one.most for one in frequent) * (1 + _ROUNDING)
+        if bound <= 0:
+            return None
+    chosen = np.flatnonzero((values >= bound) & (values > 0))
+    if len(chosen) > _MOST_CANDIDATES:
+        return None
+    units, first = np.unique(held[chosen], return_index=True)
+    units, exact = units.astype(np.int64), values[chosen][first]
+    if frequent:
+        exact = exact + _sum(frequent, units)
+    kept = at_least(exact, count)
+    return units[kept], exact[kept]
 
 
 def contributions(
@@ -99,16 +205,17 @@ def contributions(
 ) -> dict[str, float]:
     """Return what each term adds to the score of one unit."""
     postings = getattr(segment, field)
-    norm = norms(segment, field, mean, parameters)
+    norm = impacts.norms(segment, field, mean, parameters)
     out = {}
     for weighted in terms:
-        number = segment.terms.find(weighted.term)
+        number = segment.number_of(weighted.term)
         if number is None:
             continue
         units, counts = postings.of(number)
         at = int(units.searchsorted(np.int32(unit)))
         if at < len(units) and units[at] == unit:
-            out[weighted.term] = float(impacts(counts[at : at + 1], norm[unit : unit + 1], weighted.idf, parameters.k1)[0])
+            saturated = impacts.saturated(counts[at : at + 1], norm[unit : unit + 1], weighted.idf, parameters)
+            out[weighted.term] = float(saturated[0])
     return out
 
 
@@ -121,25 +228,40 @@ def at_least(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     size = len(values)
     if size == 0:
         return np.zeros(0, dtype=np.int64)
-    blocks = -(-size // _BLOCK)
-    if blocks <= count:
+    if size <= _BLOCK * count:
         found = np.flatnonzero(values > 0)
     else:
-        whole = size // _BLOCK * _BLOCK
-        maxima = values[:whole].reshape(-1, _BLOCK).max(axis=1)
-        if whole != size:
-            maxima = np.append(maxima, values[whole:].max())
-        bound = max(float(np.partition(maxima, blocks - count)[blocks - count]), 0.0)
-        candidates = np.flatnonzero(maxima >= bound) if bound > 0 else np.flatnonzero(maxima > 0)
-        pieces = []
-        for block in candidates.tolist():
-            start = block * _BLOCK
-            piece = values[start : start + _BLOCK]
-            pieces.append(np.flatnonzero((piece >= bound) & (piece > 0)) + start)
-        found = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)
+        maxima = _maxima(values)
+        found = _above(values, maxima, max(_bound(maxima, count), 0.0))
     if len(found) <= count:
         return found
     held = values[found]
     last = np.partition(held, len(held) - count)[len(held) - count]
     best: NDArray[np.int64] = found[held >= last]
     return best
+
+
+def _maxima(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the maximum of each block of values."""
+    found: NDArray[np.float32] = np.maximum.reduceat(values, np.arange(0, len(values), _BLOCK))
+    return found
+
+
+def _bound(maxima: NDArray[np.float32], count: int) -> float:
+    """Return a number that at least `count` values reach; 0 where there are fewer blocks."""
+    if len(maxima) < count:
+        return 0.0
+    return float(np.partition(maxima, len(maxima) - count)[len(maxima) - count])
+
+
+def _above(values: NDArray[np.float32], maxima: NDArray[np.float32], least: float) -> NDArray[np.int64]:
+    """Return the positions of the positive values from `least` on."""
+    blocks = np.flatnonzero(maxima >= least) if least > 0 else np.flatnonzero(maxima > 0)
+    if len(values) <= _SMALL or len(blocks) > _MANY_BLOCKS:
+        return np.flatnonzero(values >= least) if least > 0 else np.flatnonzero(values > 0)
+    pieces = []
+    for block in blocks.tolist():
+        start = block * _BLOCK
+        piece = values[start : start + _BLOCK]
+        pieces.append(np.flatnonzero((piece >= least) & (piece > 0)) + start)
+    return np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,139 @@
+"""Ready tokens into one large segment, batch by batch, in memory that does not grow with their number.
+
+For text that has been cut and analysed elsewhere: each unit is a passage and a hit of its own, without names. The file is like
+any other, and read by the same reader.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from kb.index.builder import MOST_COUNTED, field_arrays, word_arrays
+from kb.index.vocabulary import Arrays, pack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BATCH_TOKENS = 1_000_000
+"""Tokens that are sorted at a time: 8 MB of keys. Larger arrays are given back to the system and fetched anew every time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Some units: `terms` holds their tokens one unit after the other, as positions in the vocabulary; `lengths` their number."""
+
+    terms: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+
+def segment_of(vocabulary: Sequence[str], batches: Iterable[Tokens]) -> Arrays:
+    """Return the arrays of a segment over the units of all batches, in order.
+
+    The sorted postings of each batch wait in a temporary file; in memory are the segment's own arrays, what one batch needs,
+    and a few numbers for each word of the vocabulary.
+    """
+    out, order = pack("term", vocabulary)
+    renumber = np.empty(len(order), dtype=np.int32)
+    renumber[order] = np.arange(len(order), dtype=np.int32)
+    frequency = np.zeros(len(order), dtype=np.int64)
+    lengths: list[NDArray[np.int32]] = []
+    distinct: list[NDArray[np.int32]] = []
+    sizes: list[int] = []
+    with tempfile.TemporaryFile() as waiting:
+        for batch in _cut(batches):
+            terms, units, counts = _sorted(renumber[batch.terms], batch.lengths)
+            frequency += np.bincount(terms, minlength=len(order))
+            distinct.append(np.bincount(units, minlength=len(batch.lengths)).astype(np.int32))
+            lengths.append(batch.lengths.astype(np.int32))
+            for part in (terms, units, counts):
+                waiting.write(part.data)
+            sizes.append(len(terms))
+        waiting.seek(0)
+        out.update(_joined(waiting, sizes, lengths, distinct, frequency))
+    total = len(out["text_length"])
+    numbers = np.arange(total + 1, dtype=np.int32)
+    out.update(
+        word_arrays(vocabulary, np.arange(len(order), dtype=np.int32)[:, None], frequency[renumber].astype(np.int32), renumber)
+    )
+    out["unit_hit"] = out["hit_group"] = numbers[:-1]
+    out["hit_start"] = numbers
+    out["group"] = out["unit_passage"] = out["hit_section"] = out["hit_document"] = np.arange(1, total + 1, dtype=np.int64)
+    out["name_start"] = np.zeros(total + 1, dtype=np.int32)
+    nothing = np.zeros(0, dtype=np.int32)
+    out.update(field_arrays("head", nothing, nothing, np.zeros(0, np.uint8), nothing, len(order)))
+    return out
+
+
+def _cut(batches: Iterable[Tokens]) -> Iterator[Tokens]:
+    for batch in batches:
+        ends = np.cumsum(batch.lengths, dtype=np.int64)
+        first = 0
+        while first < len(ends):
+            start = int(ends[first - 1]) if first else 0
+            last = max(int(ends.searchsorted(start + BATCH_TOKENS, side="right")), first + 1)
+            yield Tokens(batch.terms[start : int(ends[last - 1])], batch.lengths[first:last])
+            first = last
+
+
+def _sorted(
+    terms: NDArray[np.int32], lengths: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """Return the distinct (term, unit) of a batch in order, and how often each stands there."""
+    keys = terms.astype(np.int64)
+    keys <<= 32
+    keys |= np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+    keys.sort()
+    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
+    counts = np.minimum(np.diff(np.append(first, len(keys))), MOST_COUNTED).astype(np.uint8)
+    found = keys[first]
+    return (found >> 32).astype(np.int32), (found & 0xFFFFFFFF).astype(np.int32), counts
+
+
+def _joined(
+    waiting: IO[bytes],
+    sizes: Sequence[int],
+    lengths: Sequence[NDArray[np.int32]],
+    distinct: Sequence[NDArray[np.int32]],
+    frequency: NDArray[np.int64],
+) -> Arrays:
+    """Return the field `text` from the sorted batches: each batch's postings of a term follow those of the batch before."""
+    total = int(frequency.sum())
+    units = np.empty(total, dtype=np.int32)
+    counts = np.empty(total, dtype=np.uint8)
+    forward = np.empty(total, dtype=np.int32)
+    starts = np.zeros(len(frequency) + 1, dtype=np.int64)
+    np.cumsum(frequency, out=starts[1:])
+    cursor = starts[:-1].copy()
+    base = done = 0
+    for size, unit_terms in zip(sizes, distinct, strict=True):
+        batch_terms = np.frombuffer(waiting.read(4 * size), dtype=np.int32)
+        batch_units = np.frombuffer(waiting.read(4 * size), dtype=np.int32)
+        batch_counts = np.frombuffer(waiting.read(size), dtype=np.uint8)
+        held = np.bincount(batch_terms, minlength=len(frequency))
+        target = np.repeat(cursor - (np.cumsum(held) - held), held)
+        target += np.arange(size)
+        units[target] = batch_units + np.int32(base)
+        counts[target] = batch_counts
+        cursor += held
+        keys = batch_units.astype(np.int64)
+        keys <<= 32
+        keys |= batch_terms
+        keys.sort()
+        forward[done : done + size] = keys & 0xFFFFFFFF
+        base += len(unit_terms)
+        done += size
+    forward_starts = np.zeros(base + 1, dtype=np.int64)
+    np.cumsum(np.concatenate(distinct) if distinct else [], out=forward_starts[1:])
+    return {
+        "text_start": starts,
+        "text_unit": units,
+        "text_count": counts,
+        "text_length": np.concatenate(lengths) if lengths else np.zeros(0, np.int32),
+        "text_forward_start": forward_starts,
+        "text_forward_term": forward,
+    }

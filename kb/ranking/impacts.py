@@ -1,0 +1,113 @@
+"""What each posting of a term adds to its unit's score, worked out once and kept with the segment.
+
+A segment file holds counts only, so that edits leave no trace. What a term adds depends on statistics of the whole base, and
+stays the same until the next write; terms that come often (function words, the words of a subject) are worked out once. A term
+that stands in many units is kept as one number for every unit: adding a whole array takes a fraction of adding at positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kb.index.segment import Postings, Segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kb.ranking.bm25 import Parameters, WeightedTerm
+
+_LEAST_KEPT = 64 << 20
+_MOST_KEPT = 512 << 20
+"""Bytes that are kept for a segment: as many as its file has, from 64 to 512 MB; what was used longest ago goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impacts:
+    """What a term adds: `values` for each of `units`, ascending, or for every unit where `units` is None; `most` of them."""
+
+    units: NDArray[np.int32] | None
+    values: NDArray[np.float32]
+    most: float
+
+    def add_to(self, out: NDArray[np.float32]) -> None:
+        """Add to the scores of all units."""
+        if self.units is None:
+            np.add(out, self.values, out=out)
+        else:
+            np.add.at(out, self.units, self.values)
+
+    def at(self, units: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return what is added to some units, 0 for those that don't hold the term."""
+        if self.units is None:
+            return self.values[units]
+        if not len(self.units):
+            return np.zeros(len(units), dtype=np.float32)
+        at = np.minimum(self.units.searchsorted(units.astype(np.int32)), len(self.units) - 1)
+        return np.where(self.units[at] == units, self.values[at], np.float32(0))
+
+
+def of(segment: Segment, field: str, weighted: WeightedTerm, mean: float, parameters: Parameters) -> Impacts | None:
+    """Return what a term adds in a field of a segment; None where the segment does not hold it."""
+    number = segment.number_of(weighted.term)
+    if number is None:
+        return None
+    key = (field, number, weighted.idf, weighted.frequent, mean, parameters)
+    kept = segment.impacts
+    found: Impacts | None = kept.pop(key, None)
+    if found is None:
+        found = _computed(segment, field, number, weighted, mean, parameters)
+        _make_room(segment, found)
+    kept[key] = found  # last in: used last
+    return found
+
+
+def _make_room(segment: Segment, new: Impacts) -> None:
+    limit = min(max(_LEAST_KEPT, segment.arrays.size), _MOST_KEPT)
+    segment.impact_bytes[0] += new.values.nbytes
+    while segment.impact_bytes[0] > limit:
+        oldest = next(iter(segment.impacts), None)
+        gone = segment.impacts.pop(oldest, None) if oldest is not None else None
+        if gone is None:
+            segment.impact_bytes[0] = new.values.nbytes
+            return
+        segment.impact_bytes[0] -= gone.values.nbytes
+
+
+def _computed(segment: Segment, field: str, number: int, weighted: WeightedTerm, mean: float, parameters: Parameters) -> Impacts:
+    postings: Postings = getattr(segment, field)
+    units, counts = postings.of(number)
+    values = saturated(counts, norms(segment, field, mean, parameters)[units], weighted.idf, parameters)
+    most = float(values.max()) if len(values) else 0.0
+    if not weighted.frequent:
+        return Impacts(units, values, most)
+    dense = np.zeros(len(postings.lengths), dtype=np.float32)
+    dense[units] = values
+    return Impacts(None, dense, most)
+
+
+def norms(segment: Segment, field: str, mean: float, parameters: Parameters) -> NDArray[np.float32]:
+    """Return k1 * (1 - b + b * |d| / avgdl) for every unit of a field; kept with the segment."""
+    key = (field, mean, parameters.k1, parameters.b)
+    found = segment.norms.get(key)
+    if found is None:
+        lengths = getattr(segment, field).lengths
+        found = (parameters.k1 * (1 - parameters.b + parameters.b * (lengths / (mean or 1.0)))).astype(np.float32)
+        segment.norms.clear() if len(segment.norms) > 8 else None
+        segment.norms[key] = found
+    return found
+
+
+def saturated(counts: NDArray[np.uint8], norm: NDArray[np.float32], weight: float, parameters: Parameters) -> NDArray[np.float32]:
+    """Return what postings add to their units' scores: `counts` of the term and `norm` of the unit, element by element."""
+    tf = counts.astype(np.float32)
+    k1 = np.float32(parameters.k1)
+    if parameters.scoring != "l":
+        lucene: NDArray[np.float32] = np.float32(weight * (parameters.k1 + 1)) * tf / (tf + norm)
+        return lucene
+    # rank-bm25's BM25L, which multiplies by tf once more than Lv and Zhai do; norm / k1 is 1 - b + b * |d| / avgdl.
+    shifted = (tf * k1 / norm if parameters.k1 else tf) + np.float32(parameters.delta)
+    out: NDArray[np.float32] = np.float32(weight * (parameters.k1 + 1)) * tf * shifted / (k1 + shifted)
+    return out
