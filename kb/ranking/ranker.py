@@ -116,7 +116,7 @@ def rank(
         second = _second_unit(segment, unit_scores, hit, unit)
         name = _best_name(segment, heads[position], hit)
         found.append(Scored(position, hit, score, unit, second, name, boosts[position].get(hit, 0.0)))
-    return Ranking(tuple(found), _groups(snapshot, totals), (*text, *near), tuple(head))
+    return Ranking(tuple(found), groups(snapshot, totals), (*text, *near), tuple(head))
 
 
 def lead_units(segment: Segment) -> NDArray[np.int32]:
@@ -133,8 +133,8 @@ def _hit_scores(segment: Segment, units: NDArray[np.float32], used: Weights) -> 
     starts = segment.hit_start
     filled = np.flatnonzero(starts[1:] > starts[:-1])
     lead = units[starts[filled + 1] - 1]
-    if len(units) == len(filled):  # one passage each: nothing to compare
-        out[filled] = np.float32(used.passage + used.lead) * units
+    if len(units) == len(filled):  # one passage each: nothing to compare; rounded as below, whatever lies beside it
+        out[filled] = np.float32(used.passage) * units + np.float32(used.lead) * units
         return out
     passages = units.copy()
     passages[segment.unit_passage == LEAD] = 0
@@ -204,7 +204,7 @@ def _best(
         wanted *= 2
 
 
-def _groups(snapshot: Snapshot, totals: Sequence[NDArray[np.float32]]) -> int:
+def groups(snapshot: Snapshot, totals: Sequence[NDArray[np.float32]]) -> int:
     """Return how many groups have a hit with a score."""
     held: list[tuple[NDArray[np.int64], HitMask]] = []
     count = 0

@@ -20,6 +20,9 @@ from kb.ranking.query import Query, parse
 from kb.ranking.ranker import HitMask, Ranking, Scored, Weights, holding, lead_units, mask_of, rank
 from kb.reading.paths import breadcrumb
 
+Rank = Callable[..., Ranking]
+"""Ranks as `kb.ranking.ranker.rank` does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -44,13 +47,14 @@ def search(
     fuzzy: bool = True,
     snippets: bool = True,
     explain: bool = False,
+    rank_by: Rank = rank,
 ) -> SearchAnswer:
     """Answer a query in keyword mode. Call it inside `catalog.reading()`. Without `snippets` they are empty, and not made."""
     query = parse(text)
     used = weights or Weights()
     named = named_sections(catalog, query)
     made, ranking, warning = ranked(
-        catalog, snapshot, query, plan(query, snapshot, analyzer, fuzzy=fuzzy), offset + limit, filters, named, used
+        catalog, snapshot, query, plan(query, snapshot, analyzer, fuzzy=fuzzy), offset + limit, filters, named, used, rank_by
     )
     page = ranking.hits[offset : offset + limit]
     results = _results(catalog, snapshot, made, ranking, page, used, named, snippets, explain)
@@ -66,11 +70,15 @@ def ranked(
     filters: Filters,
     named: Mapping[int, int],
     used: Weights,
+    rank_by: Rank = rank,
 ) -> tuple[Plan, Ranking, str | None]:
-    """Return the best `count` hits by keywords, with the plan that was used and a warning where it had to be loosened."""
+    """Return the best `count` hits by keywords, with the plan that was used and a warning where it had to be loosened.
+
+    `rank_by` stands in for `kb.ranking.ranker.rank` where candidates come from elsewhere.
+    """
 
     def found(made: Plan) -> Ranking:
-        return rank(
+        return rank_by(
             snapshot,
             made,
             count,
