@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from zlib import crc32
 
 from kb.analysis import VERSION as ANALYZER_VERSION
 from kb.config import Config
@@ -30,8 +31,6 @@ def _digest(schema: Path | None) -> str | None:
     if schema is None:
         return None
     try:
-        from hashlib import blake2b  # on use: most collections have no schema
-
-        return blake2b(schema.read_bytes(), digest_size=16).hexdigest()
+        return f"{crc32(schema.read_bytes()):08x}"
     except OSError:
         return ""

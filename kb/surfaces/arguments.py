@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -11,12 +12,27 @@ from typing import Any, NoReturn
 from kb.base import KnowledgeBase
 from kb.errors import ArgumentError
 
+_WIDTH = 80
 Run = Callable[[KnowledgeBase, argparse.Namespace], int]
 Check = Callable[[argparse.Namespace], None]
 
 
+class _Help(argparse.HelpFormatter):
+    """Help as wide as the terminal; the width is asked for here because argparse imports a slow module for it."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            width = int(os.environ.get("COLUMNS", "")) or _WIDTH
+        except ValueError:
+            width = os.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+        super().__init__(prog, width=width - 2)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line that says what to do."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{"formatter_class": _Help, **options})
 
     def error(self, message: str) -> NoReturn:
         """Raise ArgumentError instead of printing the usage and leaving."""
