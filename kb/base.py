@@ -284,22 +284,26 @@ class KnowledgeBase(Pages, Likeness):
 
         return self._read(answer)[1]
 
-    def tree(self, id_: str | None = None, *, depth: int = 3) -> tuple[TreeNode, ...]:
-        """Return the tree of the base, or what lies under one id, `depth` levels deep (1 to 64)."""
+    def tree(self, id_: str | None = None, *, depth: int = 3, language: str | None = None) -> tuple[TreeNode, ...]:
+        """Return the tree of the base, or what lies under one id, `depth` levels deep (1 to 64).
+
+        Titles are those of the variants in `language`, where there are any.
+        """
         from kb.reading import section as sections
 
         wanted = None if id_ is None else checks.check_id(id_)
         _whole("depth", depth, 1, 64)
+        checks.check_language(language)
 
         from kb.reading.tree import tree
 
         def answer(catalog: Catalog) -> tuple[TreeNode, ...]:
             if wanted is None:
-                return tuple(tree(catalog.db, [c.name for c in self.config.collections], None, depth))
+                return tuple(tree(catalog.db, [c.name for c in self.config.collections], None, depth, language))
             found = sections.find(catalog.db, wanted, None)
             if found.id is None:
                 return ()
-            return tuple(tree(catalog.db, [], (found.collection, found.id, found.title), depth))
+            return tuple(tree(catalog.db, [], (found.collection, found.id, found.title), depth, language))
 
         return self._read(answer)[1]
 

@@ -24,6 +24,7 @@ def add(commands: Any) -> None:
     tree = command(commands, "tree", "show the tree of sections", _tree)
     tree.add_argument("id", nargs="?", metavar="ID", help="only what lies under this section")
     tree.add_argument("--depth", type=int, default=3, metavar="N", help="levels to show, 1 to 64 (default 3)")
+    tree.add_argument("--language", metavar="XX", help="titles in this language where there are any")
     bound(tree)
 
 
@@ -43,7 +44,7 @@ def _list(base: KnowledgeBase, options: argparse.Namespace) -> int:
 
 
 def _tree(base: KnowledgeBase, options: argparse.Namespace) -> int:
-    nodes = base.tree(None if options.id is None else plain(options.id), depth=options.depth)
+    nodes = base.tree(None if options.id is None else plain(options.id), depth=options.depth, language=options.language)
     emit(options, {"results": [node.as_json() for node in nodes]}, lambda: text.tree(nodes), base)
     return 0 if nodes else 1
 

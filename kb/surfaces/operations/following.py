@@ -102,7 +102,10 @@ def _tree(body: Body, values: Values, address: Address) -> Call | None:
     while nodes:
         node = nodes.pop(0)
         if node.get("more"):
-            return "tree", {"id": address(node["id"], node.get("collection"))}
+            return "tree", {
+                "id": address(node["id"], node.get("collection")),
+                **({"language": values["language"]} if values.get("language") else {}),
+            }
         first = first or node
         nodes = [*node["children"], *nodes]
     return None if first is None else _read(first, address)

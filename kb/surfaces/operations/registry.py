@@ -167,6 +167,7 @@ _OPERATIONS = (
         (
             Argument("id", "text", "Only what lies under this section.", longest=_LONGEST_ID),
             Argument("depth", "whole", "Levels to show.", default=3, low=1, high=64),
+            Argument("language", "text", "Titles in this language where there are any.", longest=3, pattern=_LANGUAGE),
             _MAX,
         ),
         schemas.TREE,

@@ -56,6 +56,8 @@ export function choose(code) {
   apply();
 }
 
+export const language = () => current;
+
 export function t(name, ...values) {
   const text = TEXTS[current][name];
   return typeof text === "function" ? text(...values) : text;

@@ -2,7 +2,7 @@
 
 import { get, sectionAddress } from "./api.js";
 import { byId, h } from "./dom.js";
-import { t } from "./texts.js";
+import { language, t } from "./texts.js";
 
 const branches = new Map();
 let chosen = null;
@@ -10,7 +10,7 @@ let chosen = null;
 export async function start() {
   const place = byId("tree");
   try {
-    const answer = await get("/api/tree", { depth: 1 });
+    const answer = await get("/api/tree", { depth: 1, language: language() });
     const groups = new Map();
     for (const node of answer.results) groups.set(node.collection, [...(groups.get(node.collection) ?? []), node]);
     branches.clear();
@@ -47,7 +47,7 @@ async function toggle(name, open = undefined) {
   if (inner) { inner.hidden = !opening; return; }
   if (!opening || held.loading) return held.loading;
   held.loading = (async () => {
-    const answer = await get("/api/tree", { id: name, depth: 1 });
+    const answer = await get("/api/tree", { id: name, depth: 1, language: language() });
     held.item.append(list(answer.results[0]?.children ?? []));
   })();
   try { await held.loading; } catch { held.button.setAttribute("aria-expanded", "false"); } finally { held.loading = null; }
