@@ -37,6 +37,10 @@ class Analyzer:
             return stem(spelling, rules) or spelling
         return self.term(spelling, rules)
 
+    def key(self, text: str, language: str) -> str:
+        """Return what a whole name is known by: its terms, in order; two names of one key differ in word forms at most."""
+        return " ".join(self.term(spelling, language) for word in words.find(text) for spelling in words.spellings(word))
+
     def query_terms(self, spelling: str, languages: Iterable[str]) -> tuple[str, ...]:
         """Return the distinct terms of a spelling under each of the languages, in their order."""
         return tuple(dict.fromkeys(self.term(spelling, language) for language in languages))

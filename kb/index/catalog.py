@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 BUSY_SECONDS = 30.0
 """How long a second writer waits for the first before it says that the base is busy."""
 _KEPT_LOG_BYTES = 4 << 20
@@ -65,9 +65,11 @@ CREATE TABLE passages (
     first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL, text TEXT NOT NULL
 );
 CREATE INDEX passages_document ON passages (document);
-CREATE TABLE names (document INTEGER NOT NULL, section INTEGER NOT NULL, name TEXT NOT NULL);
+CREATE TABLE names (document INTEGER NOT NULL, section INTEGER NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
+    title INTEGER NOT NULL);
 CREATE INDEX names_document ON names (document);
 CREATE INDEX names_section ON names (section);
+CREATE INDEX names_key ON names (key);
 CREATE TABLE blocks (collection TEXT NOT NULL, hash INTEGER NOT NULL, documents INTEGER NOT NULL,
     PRIMARY KEY (collection, hash)) WITHOUT ROWID;
 CREATE INDEX blocks_repeated ON blocks (collection, documents) WHERE documents >= 5;

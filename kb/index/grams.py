@@ -67,3 +67,9 @@ def sharing(segment: Segment, spelling: str) -> tuple[NDArray[np.int32], NDArray
     words, shared = np.unique(np.concatenate(lists), return_counts=True)
     sizes = segment.word_lengths[words].astype(np.int64) + 2 - (SIZE - 1)
     return words, np.minimum(2.0 * shared / (len(wanted) + sizes), 1.0)
+
+
+def similarity(first: str, second: str) -> float:
+    """Return Dice's coefficient of the grams of two spellings."""
+    one, other = ({f"\x02{s}\x03"[at : at + SIZE] for at in range(count_of(len(s)))} for s in (first, second))
+    return 2 * len(one & other) / max(len(one) + len(other), 1)

@@ -147,8 +147,11 @@ def _hits(document: Document, task: Task, vocabulary: dict[str, int]) -> Iterabl
     )
     for hit in cut:
         section = document.sections[hit.section]
-        title = f"{section.id} {section.title}" if section.explicit else section.title
-        names = [title, *(document.aliases if hit.section == 0 else ())]
+        names = [
+            section.title,
+            *([f"{section.id} {section.title}"] if section.explicit else []),
+            *(document.aliases if hit.section == 0 else ()),
+        ]
         if hit.above:
             names.append(" ".join((*hit.above, section.title)))
         yield PreparedHit(

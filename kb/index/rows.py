@@ -129,7 +129,9 @@ class SegmentWriter:
                     )
                 )
                 units.append((numbers.passage, words(passage.words)))
-            rows["names"].extend((document, first + hit.section, name) for name, _ in hit.names)
+            for place, (name, _) in enumerate(hit.names):
+                key = self._analyzer.key(name, job.prepared.language)
+                rows["names"].append((document, first + hit.section, name, key, place == 0))
             builder.add(
                 HitUnits(
                     first + hit.section,

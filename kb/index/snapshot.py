@@ -41,6 +41,14 @@ class Snapshot:
                 return found
         return analyzer().query_terms(spelling, self.languages)
 
+    def term_of(self, spelling: str, language: str) -> str | None:
+        """Return the term of a spelling under one language as stored, None where the index has never seen it."""
+        for segment in self.segments:
+            found = segment.terms_of_word(spelling, (language,))
+            if found is not None:
+                return found[0]
+        return None
+
     def frequency(self, field: str, term: str) -> int:
         """Return how many live units of a field hold a term."""
         count = 0

@@ -31,7 +31,10 @@ _INDEX = "run: kb index --semantic"
 
 @dataclass(frozen=True, slots=True)
 class HitCosines:
-    """For every hit of a segment the cosine of its best passage (-inf where it has no vector), by unit below it."""
+    """For every hit of a segment its cosine: the best of its passages and its lead (-inf without a vector).
+
+    `units`: the same of every passage, -inf for leads.
+    """
 
     hits: NDArray[np.float32]
     units: NDArray[np.float32]
@@ -205,8 +208,9 @@ def best_unit(segment: Segment, found: HitCosines, hit: int) -> int:
 
 
 def _segment(segment: Segment, view: View, rows: NDArray[np.float32]) -> HitCosines:
-    at = view.rows_of(segment.unit_passage)
-    at[segment.unit_passage == LEAD] = vectors.MISSING
+    leads = segment.unit_passage == LEAD
+    numbers = np.where(leads, embed.LEAD_OFFSET + segment.hit_section[segment.unit_hit], segment.unit_passage)
+    at = view.rows_of(numbers)
     held = at >= 0
     units = np.full(len(at), -np.inf, dtype=np.float32)
     units[held] = rows[at[held]]
@@ -216,4 +220,5 @@ def _segment(segment: Segment, view: View, rows: NDArray[np.float32]) -> HitCosi
     if len(filled):
         hits[filled] = np.maximum.reduceat(units, starts[filled])
     hits[segment.dead.hits] = -np.inf
+    units[leads] = -np.inf
     return HitCosines(hits, units)

@@ -7,13 +7,19 @@ Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 K = TypeVar("K", bound=Hashable)
 
 RRF_K = 60
 """The constant of Cormack et al. (2009), who found results flat around it."""
+PRIOR = 5
+"""Values for which the mean over all languages counts in that of one: one or two sections make no mean of their own."""
 METHODS = ("min-max", "rrf")
 
 
@@ -29,6 +35,22 @@ def scaled(scores: Mapping[K, float], low: float | None = None) -> dict[K, float
     if high <= bottom:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - bottom) / (high - bottom) for key, score in scores.items()}
+
+
+def standing(pools: Mapping[str, NDArray[np.float64]]) -> dict[str, tuple[float, float]]:
+    """Return for each pool (a language's cosines) the mean and deviation by which its values become comparable with others.
+
+    The deviation is one for all, that of every value from the mean of its own pool; the mean of a small pool leans towards
+    that of all, as if it held `PRIOR` such values more. With one pool nothing but the scale changes.
+    """
+    sizes = {name: len(values) for name, values in pools.items()}
+    count = sum(sizes.values())
+    if not count:
+        return dict.fromkeys(pools, (0.0, 0.0))
+    overall = sum(float(values.sum()) for values in pools.values()) / count
+    own = {name: float(values.mean()) if len(values) else overall for name, values in pools.items()}
+    spread = sum(float(((values - own[name]) ** 2).sum()) for name, values in pools.items()) / count
+    return {name: ((sizes[name] * own[name] + PRIOR * overall) / (sizes[name] + PRIOR), math.sqrt(spread)) for name in pools}
 
 
 def ranks(scores: Mapping[K, float], names: Mapping[K, str]) -> dict[K, int]:

@@ -7,7 +7,7 @@ and language variants of one id count once, by their best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -68,14 +68,15 @@ def rank(
     plan: Plan,
     count: int,
     *,
-    named: Sequence[int] = (),
+    named: Mapping[int, float] | None = None,
     masks: Sequence[HitMask | None] | None = None,
     key: Callable[[Sequence[int]], dict[int, str]],
     weights_: Weights | None = None,
 ) -> Ranking:
     """Return the best `count` hits for a plan.
 
-    `named`: section numbers whose id the query names; they come first. `masks`: for each segment the hits that may be
+    `named`: sections that the query names by id or title, with the share of the highest possible score that this adds;
+    they come first. `masks`: for each segment the hits that may be
     returned. `key` gives the ids of sections, by which ties are ordered.
     """
     used = weights_ or Weights()
@@ -98,7 +99,7 @@ def rank(
             scores += np.float32(used.title) * np.maximum.reduceat(names, segment.name_start[:-1])
         if near:
             scores += (_hit_scores(segment, widened, used) - _hit_scores(segment, unit_scores, used)) * (scores > 0)
-        boost = {int(at): ceiling for at in np.flatnonzero(np.isin(segment.hit_section, named))} if named else {}
+        boost = _boosts(segment, named, ceiling) if named else {}
         for at, value in boost.items():
             scores[at] += np.float32(value)
         scores[segment.dead.hits] = 0
@@ -117,6 +118,11 @@ def rank(
         name = _best_name(segment, heads[position], hit)
         found.append(Scored(position, hit, score, unit, second, name, boosts[position].get(hit, 0.0)))
     return Ranking(tuple(found), groups(snapshot, totals), (*text, *near), tuple(head))
+
+
+def _boosts(segment: Segment, named: Mapping[int, float], ceiling: float) -> dict[int, float]:
+    found = np.flatnonzero(np.isin(segment.hit_section, list(named)))
+    return {int(at): ceiling * named[int(segment.hit_section[at])] for at in found}
 
 
 def lead_units(segment: Segment) -> NDArray[np.int32]:

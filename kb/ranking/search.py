@@ -15,11 +15,13 @@ from kb.index.catalog import Catalog
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, snippet
+from kb.ranking import weights as numbers
 from kb.ranking.plan import Plan, plan
 from kb.ranking.query import Query, parse
 from kb.ranking.ranker import HitMask, Ranking, Scored, Weights, holding, lead_units, mask_of, rank
 from kb.reading.paths import breadcrumb
 
+_LONGEST_NAME = 40
 Rank = Callable[..., Ranking]
 """Ranks as `kb.ranking.ranker.rank` does."""
 
@@ -58,6 +60,8 @@ def search(
     )
     page = ranking.hits[offset : offset + limit]
     results = _results(catalog, snapshot, made, ranking, page, used, named, snippets, explain)
+    if made.support < numbers.WEAK_SUPPORT:
+        results = [replace(result, low_confidence=True) for result in results]
     return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, warning, made.corrected)
 
 
@@ -77,12 +81,16 @@ def ranked(
     `rank_by` stands in for `kb.ranking.ranker.rank` where candidates come from elsewhere.
     """
 
+    if made.asked >= numbers.LEAST_ASKED and made.support < numbers.LEAST_SUPPORT and not named:
+        return made, Ranking((), 0, (), ()), None
+    boosts = titled_sections(catalog, snapshot, made) | dict.fromkeys(named, 1.0)
+
     def found(made: Plan) -> Ranking:
         return rank_by(
             snapshot,
             made,
             count,
-            named=sorted(named),
+            named=boosts,
             masks=masks(catalog, snapshot, made, filters),
             key=lambda sections: ids_of(catalog, sections),
             weights_=used,
@@ -97,6 +105,21 @@ def ranked(
 
 
 # -- what may be returned --------------------------------------------------------------------------------------
+
+
+def titled_sections(catalog: Catalog, snapshot: Snapshot, made: Plan) -> dict[int, float]:
+    """Return what is added to hits one of whose names is the query, word for word, in whatever forms the words stand."""
+    spelt = [s for word in words.find(made.corrected or made.query.text) for s in words.spellings(word)]
+    if not spelt or len(spelt) > _LONGEST_NAME or made.excluded:
+        return {}
+    keys = set()
+    for language in snapshot.languages:
+        terms = [snapshot.term_of(spelling, language) for spelling in spelt]
+        if None not in terms:
+            keys.add(" ".join(map(str, terms)))
+    marks = ",".join("?" * len(keys))
+    rows = catalog.db.execute(f"SELECT section, max(title) FROM names WHERE key IN ({marks}) GROUP BY section", sorted(keys))
+    return {section: numbers.TITLE_BOOST if title else numbers.ALIAS_BOOST for section, title in rows}
 
 
 def named_sections(catalog: Catalog, query: Query) -> dict[int, int]:

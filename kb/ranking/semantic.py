@@ -1,17 +1,18 @@
 """Semantic mode: the keyword ranking and the nearest passages, fused.
 
 Cosines of one model are not comparable between languages (in a pool of three languages nearly every first hit is in the
-question's own), so the nearest hits are taken, scaled and ranked per language, and only then put together. Language
+question's own), so a hit counts by how far it stands out among the hits of its language, or by its rank there. Language
 variants of one id count once, by their best. Candidates don't depend on the page asked for, so pages fit together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kb.analysis.analyzer import Analyzer
 from kb.answers import Result, SearchAnswer
@@ -82,7 +83,7 @@ def search_semantic(
     found = cosines(snapshot, dense.view(catalog), dense.queries([asked]))
     near = _near(catalog, snapshot, found, masks, numbers.DENSE_CANDIDATES)
     keyword = {(hit.segment, hit.hit): hit for hit in ranking.hits}
-    ids = _ids(catalog, snapshot, {*keyword, *(at for one in near.values() for at in one)})
+    ids = _ids(catalog, snapshot, {*keyword, *(at for one in near for at in one.cosines)})
     fused = _fuse(snapshot, keyword, near, ids, settings)
     reranker = dense.reranker(settings.rerank)
     if reranker is not None and fused:
@@ -97,26 +98,44 @@ def search_semantic(
     return SearchAnswer(query.text, "semantic", tuple(results), len(fused), warning, made.corrected)
 
 
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """The nearest hits of one language: their cosines, and how far each stands out among all hits of its language."""
+
+    cosines: Mapping[At, float]
+    standing: Mapping[At, float]
+
+
 def _near(
     catalog: Catalog, snapshot: Snapshot, found: list[HitCosines], masks: list[HitMask | None] | None, count: int
-) -> dict[str, dict[At, float]]:
-    """Return for each language its `count` nearest hits and their cosines."""
-    languages = _languages(catalog, snapshot)
-    out: dict[str, dict[At, float]] = {}
-    rows: dict[str, list[tuple[float, At]]] = {}
-    for position, one in enumerate(found):
-        allowed = np.isfinite(one.hits)
-        mask = masks[position] if masks is not None else None
-        if mask is not None:
-            allowed &= mask
-        for language, held in languages[position].items():
-            chosen = np.flatnonzero(allowed & held)
+) -> list[_Near]:
+    """Return for each language its `count` nearest hits."""
+    held: dict[str, list[tuple[int, NDArray[np.int64]]]] = {}
+    for position, (one, languages) in enumerate(zip(found, _languages(catalog, snapshot), strict=True)):
+        for language, inside in languages.items():
+            held.setdefault(language, []).append((position, np.flatnonzero(inside & np.isfinite(one.hits))))
+    values = {
+        language: np.concatenate([found[position].hits[hits] for position, hits in parts]).astype(np.float64)
+        for language, parts in held.items()
+    }
+    standing = fusion.standing(values)
+    out = []
+    for language, parts in held.items():
+        rows: list[tuple[float, At]] = []
+        for position, hits in parts:
+            mask = masks[position] if masks is not None else None
+            allowed = hits if mask is None else hits[mask[hits]]
             # Cosines can be negative; shifted, they are what `at_least` takes.
-            best = chosen[bm25.at_least(one.hits[chosen] + np.float32(2.0), count)]
-            rows.setdefault(language, []).extend((float(one.hits[at]), (position, int(at))) for at in best)
-    for language, candidates in rows.items():
-        candidates.sort(key=lambda row: (-row[0], row[1]))
-        out[language] = {at: cosine for cosine, at in candidates[:count]}
+            best = allowed[bm25.at_least(found[position].hits[allowed] + np.float32(2.0), count)]
+            rows.extend((float(found[position].hits[at]), (position, int(at))) for at in best)
+        rows.sort(key=lambda row: (-row[0], row[1]))
+        mean, deviation = standing[language]
+        out.append(
+            _Near(
+                {at: cosine for cosine, at in rows[:count]},
+                {at: (cosine - mean) / deviation if deviation else 0.0 for cosine, at in rows[:count]},
+            )
+        )
     return out
 
 
@@ -143,22 +162,20 @@ def _ids(catalog: Catalog, snapshot: Snapshot, hits: set[At]) -> dict[At, str]:
 def _fuse(
     snapshot: Snapshot,
     keyword: Mapping[At, Scored],
-    near: Mapping[str, Mapping[At, float]],
+    near: Sequence[_Near],
     ids: Mapping[At, str],
     how: SemanticSettings,
 ) -> list[_Fused]:
     """Return the candidates, one an id, best first; ties by id."""
     plain = {at: max(hit.score - hit.named, 0.0) for at, hit in keyword.items()}
-    lists = list(near.values())
     if how.fusion == "rrf":
         first = fusion.reciprocal(fusion.ranks({at: hit.score for at, hit in keyword.items()}, ids))
-        rest = [fusion.reciprocal(fusion.ranks(one, ids)) for one in lists]
+        nearness = {at: part for one in near for at, part in fusion.reciprocal(fusion.ranks(one.cosines, ids)).items()}
     else:
         # A section that holds no term of the query has the keyword score 0: that is the bottom of the scale.
         first = fusion.scaled(plain, 0.0) if any(plain.values()) else {}
-        rest = [fusion.scaled(one) for one in lists]
-    cosine = {at: value for one in lists for at, value in one.items()}
-    nearness = fusion.weighted_sum(rest, [1.0] * len(rest))
+        nearness = fusion.scaled({at: standing for one in near for at, standing in one.standing.items()})
+    cosine = {at: value for one in near for at, value in one.cosines.items()}
     groups: dict[int, list[At]] = {}
     for at in sorted(ids):
         segment = snapshot.segments[at[0]]

@@ -6,10 +6,11 @@ import numpy as np
 
 from kb.analysis import words
 from kb.analysis.distance import signature, within
+from kb.index import grams
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 
-SHORTEST = 4
+SHORTEST = 5
 """Words of fewer characters are not corrected: nearly every other short word is one edit away."""
 TWO_EDITS_FROM = 9
 """From this many characters on, two edits are allowed."""
@@ -21,7 +22,7 @@ def allowance(word: str) -> int:
 
 
 def correct(word: str, snapshot: Snapshot) -> str | None:
-    """Return the known spelling nearest to a word, the more frequent of equals, or None.
+    """Return the known spelling nearest to a word: by edits, then by shared 4-grams, then the more frequent; or None.
 
     Words with digits or inner signs (numbers, versions, identifiers) are never corrected.
     """
@@ -29,14 +30,14 @@ def correct(word: str, snapshot: Snapshot) -> str | None:
     most = allowance(spelt)
     if not most or not spelt.isalpha():
         return None
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, tuple[int, float, int]] = {}
     for segment in snapshot.segments:
         for candidate in _candidates(segment, spelt, most):
             distance = within(spelt, candidate, most)
             if distance is not None and candidate not in found:
-                found[candidate] = (distance, -snapshot.documents_with(candidate))
-    live = {candidate: rank for candidate, rank in found.items() if rank[1]}
-    return min(live, key=lambda candidate: (*live[candidate], candidate[0] != spelt[0], candidate)) if live else None
+                found[candidate] = (distance, -grams.similarity(spelt, candidate), -snapshot.documents_with(candidate))
+    live = {candidate: rank for candidate, rank in found.items() if rank[2]}
+    return min(live, key=lambda candidate: (*live[candidate], candidate)) if live else None
 
 
 def _candidates(segment: Segment, spelt: str, most: int) -> list[str]:

@@ -34,3 +34,16 @@ NEAR_VOCABULARY = 100_000
 """Up to this many spellings in the index every word of a query is widened; above, only words that it does not hold."""
 PART_SHORTEST = 5
 """Characters of the shorter word where a word counts as a part of a compound."""
+
+TITLE_BOOST = 0.5
+ALIAS_BOOST = 0.4
+"""What a query that is word for word a section's title, or an alias of it, adds, as a share of the most that words score: such
+a section comes first, but after one that is named by id."""
+CORRECTED_SUPPORT = 0.5
+"""How far a word that had to be corrected counts as known."""
+LEAST_SUPPORT = 0.3
+LEAST_ASKED = 3
+"""A question of at least three words of which the base knows less than .3, by weight, is about something else:
+nothing is returned. On the dev questions the answerable ones begin at .34, those without an answer end at .26."""
+WEAK_SUPPORT = 0.5
+"""Below this share an answer is marked as weak."""
