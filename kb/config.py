@@ -15,6 +15,7 @@ CONFIG_NAME = "kb.toml"
 FUSIONS = ("min-max", "rrf")
 MODELS = ("auto", "bge-m3", "e5")
 RERANKERS = ("auto", "heads", "none")
+ENGINES = ("embedded", "qdrant")
 SCORINGS = ("lucene",)
 
 
@@ -68,7 +69,7 @@ class SemanticSettings:
 
     model: str = "auto"
     fusion: str = "min-max"
-    weight: float = 0.5
+    weight: float = 0.4  # of .3 to .6 the one that suits all dev sets: short paragraphs want more, long specifications less
     rerank: str = "auto"
 
 
@@ -83,6 +84,19 @@ class ServeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """What finds candidates for the ranking: the index of this machine, or a Qdrant server.
+
+    `url`: of the server, http or https. `prefix`: what the names of its collections begin with. The key comes from
+    KB_QDRANT_KEY only.
+    """
+
+    kind: str = "embedded"
+    url: str = ""
+    prefix: str = "kb"
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """A base: where it is, its collections and settings. `named` is false where nobody said which base to use."""
 
@@ -92,6 +106,7 @@ class Config:
     search: SearchSettings = field(default_factory=SearchSettings)
     semantic: SemanticSettings = field(default_factory=SemanticSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
+    engine: EngineSettings = field(default_factory=EngineSettings)
     named: bool = True
 
 
@@ -147,7 +162,7 @@ def _from_toml(path: Path, *, trusted: bool) -> Config:
         raise ConfigError(f"{path} can't be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    _known(path, "", data, ("collections", "index", "search", "semantic", "serve"))
+    _known(path, "", data, ("collections", "index", "search", "semantic", "engine", "serve"))
     entries = data.get("collections", [])
     if not isinstance(entries, list) or not entries:
         raise ConfigError(f"{path}: it needs at least one [[collections]] with a name and a root")
@@ -165,7 +180,31 @@ def _from_toml(path: Path, *, trusted: bool) -> Config:
     _positive(path, "search.k1", search.k1, 0, 10)
     _positive(path, "search.b", search.b, 0, 1)
     semantic = _semantic(path, data.get("semantic", {}), trusted)
-    return Config(path, collections, index, search, semantic, _serve(path, data.get("serve", {}), trusted))
+    serve = _serve(path, data.get("serve", {}), trusted)
+    return Config(path, collections, index, search, semantic, serve, _engine(path, data.get("engine", {}), trusted))
+
+
+def _engine(path: Path, data: object, trusted: bool) -> EngineSettings:
+    """Return the engine; a kb.toml that nobody named may not send what it reads to a server."""
+    found = _section(path, "engine", data, EngineSettings)
+    if found.kind not in ENGINES:
+        raise ConfigError(f"{path}: engine.kind is {found.kind!r}; valid: {', '.join(ENGINES)}")
+    if found.kind == "embedded":
+        return found
+    if not trusted:
+        raise ConfigError(f"{path}: engine.kind is {found.kind!r}; name this kb.toml with --base to allow that")
+    from urllib.parse import urlsplit
+
+    try:
+        url = urlsplit(found.url)
+        bad = url.scheme not in ("http", "https") or not url.hostname or (url.port == 0)
+    except ValueError:
+        bad = True
+    if bad or url.username is not None or url.query or url.fragment:
+        raise ConfigError(f"{path}: engine.url is {found.url!r}; write the server's address, such as http://localhost:6333")
+    if not found.prefix or not all(char.isascii() and (char.isalnum() or char in "-_") for char in found.prefix):
+        raise ConfigError(f"{path}: engine.prefix is {found.prefix!r}; write letters, digits, '-' and '_'")
+    return found
 
 
 def _serve(path: Path, data: object, trusted: bool) -> ServeSettings:
@@ -187,7 +226,9 @@ def _serve(path: Path, data: object, trusted: bool) -> ServeSettings:
             values[key] = tuple(text.lower().rstrip("/") for text in _texts(path, f"serve.{key}", data[key]))
     for origin in values.get("allowed_origins", ()):
         if not origin.startswith(("http://", "https://")) or "*" in origin:
-            raise ConfigError(f"{path}: serve.allowed_origins holds {origin!r}; write whole origins, such as https://wiki.example")
+            raise ConfigError(
+                f"{path}: serve.allowed_origins holds {origin!r}; write whole origins, such as https://wiki.example"
+            )
     return ServeSettings(**values)
 
 

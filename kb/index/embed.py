@@ -1,7 +1,8 @@
 """Which texts of a base have vectors, and making those that are missing.
 
-What is embedded: every passage (see `kb.embedding.texts`), and of a file that could not be read as a document the beginning
-of its raw text, under the negative of its document number.
+What is embedded: every passage (see `kb.embedding.texts`); of a section of several passages its lead, the first part of its
+text, under `LEAD_OFFSET` plus the section's number; and of a file that could not be read as a document the beginning of its raw
+text, under the negative of its document number.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,11 @@ from kb.reading.likeness import VectorsMade
 BATCH = 16
 """Texts embedded between two writes: a few seconds of work for the small model on two cores, all that a kill can cost."""
 RAW_CHARACTERS = 4000
+LEAD_CHARACTERS = 2500
+"""Of the first part of a section: on long sections (FPF dev) vectors of leads found more than those of first passages."""
+LEAD_OFFSET = 1 << 40
+VERSION = 1
+"""Of what is embedded; another means that kept lists of texts are made anew."""
 _CHUNK = 400
 
 Progress = Callable[[int, int], None]
@@ -36,7 +43,7 @@ ReadRaw = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What a state of the catalog wants vectors for: numbers (passages; failed documents negative), ascending, and their keys."""
+    """What a state of the catalog wants vectors for: numbers (of passages, leads, failed documents), ascending, and keys."""
 
     generation: int
     numbers: NDArray[np.int64]
@@ -68,7 +75,7 @@ class View:
 def texts(catalog: Catalog, read_raw: ReadRaw) -> Texts:
     """Return what the present state wants vectors for; kept in a file, for all of it has to be read."""
     generation = catalog.generation
-    path = None if catalog.folder is None else catalog.folder / "vectors" / f"texts-{generation}.arr"
+    path = None if catalog.folder is None else catalog.folder / "vectors" / f"texts-{VERSION}-{generation}.arr"
     if path is not None:
         try:
             file = ArrayFile.open(path)
@@ -176,6 +183,7 @@ def _all(catalog: Catalog, read_raw: ReadRaw) -> Iterator[tuple[int, str]]:
     ).fetchall():
         yield -document, _raw(read_raw, collection, source)
     yield from _passages(catalog, "1", ())
+    yield from _leads(catalog, "1", ())
 
 
 def _passages(catalog: Catalog, condition: str, values: Sequence[int]) -> Iterable[tuple[int, str]]:
@@ -188,12 +196,29 @@ def _passages(catalog: Catalog, condition: str, values: Sequence[int]) -> Iterab
         yield number, passage_text(title, heading, text, source)
 
 
+def _leads(catalog: Catalog, condition: str, values: Sequence[int]) -> Iterable[tuple[int, str]]:
+    """Yield the lead of every section of several passages, under its number."""
+    rows = catalog.db.execute(
+        "SELECT h.section, h.title, d.source, p.heading, p.text FROM passages p JOIN sections s ON s.section = p.section"
+        " JOIN sections h ON h.section = s.hit JOIN documents d ON d.document = p.document"
+        f" WHERE {condition} ORDER BY h.section, p.passage",
+        values,
+    )
+    for section, group in groupby(rows, key=lambda row: int(row[0])):
+        held = list(group)
+        if len(held) > 1:
+            _, title, source, _, _ = held[0]
+            parts = [part for _, _, _, heading, text in held for part in (heading if heading != title else "", text) if part]
+            yield LEAD_OFFSET + section, passage_text(title, "", "\n".join(parts), source)[:LEAD_CHARACTERS]
+
+
 def _texts_of(catalog: Catalog, numbers: Sequence[int], read_raw: ReadRaw) -> list[str]:
     found: dict[int, str] = {}
     for part in vectors.batches(len(numbers), _CHUNK):
-        chunk = [number for number in numbers[part] if number > 0]
-        marks = ",".join("?" * len(chunk))
-        found.update(_passages(catalog, f"p.passage IN ({marks})", chunk))
+        for read, low, high in ((_passages, 1, LEAD_OFFSET), (_leads, LEAD_OFFSET, 2 * LEAD_OFFSET)):
+            chunk = [number % LEAD_OFFSET for number in numbers[part] if low <= number < high]
+            column = "p.passage" if read is _passages else "h.section"
+            found.update(read(catalog, f"{column} IN ({','.join('?' * len(chunk))})", chunk) if chunk else ())
     for number in numbers:
         if number <= 0:
             row = catalog.db.execute("SELECT collection, source FROM documents WHERE document = ?", (-number,)).fetchone()

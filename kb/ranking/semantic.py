@@ -7,6 +7,7 @@ variants of one id count once, by their best. Candidates don't depend on the pag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,7 +42,8 @@ class _Fused:
     keyword: float  # what the keyword ranking adds
     near: float  # what the nearest passages add
     again: float  # what reranking adds
-    named: float
+    named: float  # what being named by id or title adds
+    standing: float  # how far its nearest variant stands out, in deviations; -inf where none is among the nearest
 
 
 def question(query: Query) -> str:
@@ -84,7 +86,8 @@ def search_semantic(
     near = _near(catalog, snapshot, found, masks, numbers.DENSE_CANDIDATES)
     keyword = {(hit.segment, hit.hit): hit for hit in ranking.hits}
     ids = _ids(catalog, snapshot, {*keyword, *(at for one in near for at in one.cosines)})
-    fused = _fuse(snapshot, keyword, near, ids, settings)
+    boosts = search.titled_sections(catalog, snapshot, made) | dict.fromkeys(named, 1.0)
+    fused = _fuse(snapshot, keyword, near, ids, boosts, settings)
     reranker = dense.reranker(settings.rerank)
     if reranker is not None and fused:
         fused = _again(catalog, snapshot, fused, keyword, found, ids, lambda passages: reranker.scores(asked, passages))
@@ -94,7 +97,9 @@ def search_semantic(
         hit = keyword.get(one.at)
         scored = _scored(snapshot, one, hit, found)
         shown = search.result_of(catalog, snapshot, made, ranking, scored, weights, spellings, named, explain)
-        results.append(_finish(shown, one, hit, found, settings))
+        held = hit is not None and made.support >= numbers.WEAK_SUPPORT
+        weak = not held and one.standing < numbers.CLEAR_STANDING
+        results.append(_finish(replace(shown, low_confidence=weak), one, hit, found, settings))
     return SearchAnswer(query.text, "semantic", tuple(results), len(fused), warning, made.corrected)
 
 
@@ -164,17 +169,19 @@ def _fuse(
     keyword: Mapping[At, Scored],
     near: Sequence[_Near],
     ids: Mapping[At, str],
+    boosts: Mapping[int, float],
     how: SemanticSettings,
 ) -> list[_Fused]:
-    """Return the candidates, one an id, best first; ties by id."""
+    """Return the candidates, one an id, best first; ties by id. `boosts`: what being named adds to sections."""
     plain = {at: max(hit.score - hit.named, 0.0) for at, hit in keyword.items()}
+    standing = {at: value for one in near for at, value in one.standing.items()}
     if how.fusion == "rrf":
         first = fusion.reciprocal(fusion.ranks({at: hit.score for at, hit in keyword.items()}, ids))
         nearness = {at: part for one in near for at, part in fusion.reciprocal(fusion.ranks(one.cosines, ids)).items()}
     else:
         # A section that holds no term of the query has the keyword score 0: that is the bottom of the scale.
         first = fusion.scaled(plain, 0.0) if any(plain.values()) else {}
-        nearness = fusion.scaled({at: standing for one in near for at, standing in one.standing.items()})
+        nearness = fusion.scaled(standing)
     cosine = {at: value for one in near for at, value in one.cosines.items()}
     groups: dict[int, list[At]] = {}
     for at in sorted(ids):
@@ -186,8 +193,10 @@ def _fuse(
         shown = min(variants, key=lambda at: (-first.get(at, 0.0), -cosine.get(at, -2.0), at))
         words_part = (1 - how.weight) * first.get(shown, 0.0)
         near_part = how.weight * max(nearness.get(at, 0.0) for at in variants)
-        named = 1.0 if shown in keyword and keyword[shown].named > 0 else 0.0
-        out.append(_Fused(shown, words_part + near_part + named, words_part, near_part, 0.0, named))
+        section = int(snapshot.segments[shown[0]].hit_section[shown[1]])
+        named = boosts.get(section, 0.0) if shown in keyword and keyword[shown].named > 0 else 0.0
+        stands = max(standing.get(at, -math.inf) for at in variants)
+        out.append(_Fused(shown, words_part + near_part + named, words_part, near_part, 0.0, named, stands))
     return sorted(out, key=lambda one: (-one.score, ids[one.at], one.at))
 
 
