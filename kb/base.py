@@ -529,14 +529,14 @@ def _damage_named(catalog: Catalog) -> Iterator[None]:
 
 
 def ranking_weights(settings: SearchSettings) -> Weights:
-    """Return the weights a base ranks by: those of `kb.ranking`, with k1 and b as its kb.toml sets them."""
+    """Return the weights a base ranks by: those of `kb.ranking`, with variant, k1 and b as its kb.toml sets them."""
     from kb.ranking.ranker import Weights
 
     weights = Weights()
     return replace(
         weights,
-        text=replace(weights.text, k1=settings.k1, b=settings.b),
-        head=replace(weights.head, k1=settings.k1),
+        text=replace(weights.text, k1=settings.k1, b=settings.b, scoring=settings.scoring),
+        head=replace(weights.head, k1=settings.k1, scoring=settings.scoring),
     )
 
 

@@ -16,7 +16,7 @@ FUSIONS = ("min-max", "rrf")
 MODELS = ("auto", "bge-m3", "e5")
 RERANKERS = ("auto", "heads", "none")
 ENGINES = ("embedded", "qdrant")
-SCORINGS = ("lucene",)
+SCORINGS = ("lucene", "okapi", "plus", "l")
 
 
 @dataclass(frozen=True, slots=True)

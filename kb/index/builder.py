@@ -18,7 +18,7 @@ from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.distance import signature
 from kb.index import grams
-from kb.index.segment import LEAD
+from kb.index.segment import LEAD, MOST_COUNTED
 from kb.index.vocabulary import Arrays, pack
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 LEAD_WORDS = 400
 """Words of a section that make its lead: about the 2,500 characters with which the first part of a section was measured."""
-MOST_COUNTED = 255
-"""A term that stands more often in one unit counts as if it stood there so often: a byte holds it."""
 
 
 class WordNumbers(dict[str, int]):

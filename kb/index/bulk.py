@@ -13,7 +13,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from kb.index.builder import MOST_COUNTED, field_arrays, word_arrays
+from kb.index.builder import field_arrays, word_arrays
+from kb.index.segment import MOST_COUNTED
 from kb.index.vocabulary import Arrays, pack
 
 if TYPE_CHECKING:

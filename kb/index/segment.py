@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LEAD = -1
 """Stands for a passage number in `unit_passage` where the unit is a lead."""
+MOST_COUNTED = 255
+"""A term that stands more often in one unit counts as if it stood there so often: a byte holds it."""
 _MOST_NUMBERS = 20_000
 
 

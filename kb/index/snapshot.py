@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from kb.analysis.analyzer import Analyzer
 from kb.index.arrays import ArrayFile
@@ -12,7 +14,7 @@ from kb.index.catalog import Catalog, SegmentRow
 from kb.index.segment import Postings, Segment, dead_count
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Snapshot:
     segments: tuple[Segment, ...]
     text: Totals
     head: Totals
+    memo: dict[str, float] = field(default_factory=dict, compare=False, repr=False)  # kept by kb.ranking.bm25
 
     def terms_of(self, spelling: str, analyzer: Callable[[], Analyzer]) -> tuple[str, ...]:
         """Return the terms of a spelling: as stored where it is known, else worked out by the analyzer."""
@@ -58,6 +61,20 @@ class Snapshot:
                 postings: Postings = getattr(segment, field)
                 count += postings.frequency(number) - dead_count(getattr(segment.dead, field), number)
         return count
+
+    def frequencies(self, field: str) -> dict[int, int]:
+        """Return how many terms stand in a number of live units, by that number; terms in none are left out."""
+        if len(self.segments) == 1:
+            live = _live_frequencies(self.segments[0], field)
+        else:
+            sums: dict[str, int] = {}
+            for segment in self.segments:
+                counts = _live_frequencies(segment, field).tolist()
+                for term, count in zip(segment.terms.strings(), counts, strict=True):
+                    sums[term] = sums.get(term, 0) + count
+            live = np.fromiter(sums.values(), dtype=np.int64, count=len(sums))
+        numbers, terms = np.unique(live[live > 0], return_counts=True)
+        return dict(zip(numbers.tolist(), terms.tolist(), strict=True))
 
     def documents_with(self, spelling: str) -> int:
         """Return how many live documents hold a spelling."""
@@ -104,6 +121,14 @@ def open_segment(catalog: Catalog, row: SegmentRow) -> Segment:
     if catalog.folder is None:
         return Segment(row.number, ArrayFile(catalog.buffers[row.file], row.file), row.languages, row.dead)
     return Segment(row.number, ArrayFile.open(catalog.folder / "segments" / row.file), row.languages, row.dead)
+
+
+def _live_frequencies(segment: Segment, field: str) -> NDArray[np.int64]:
+    postings: Postings = getattr(segment, field)
+    counts = np.diff(postings.starts)
+    terms, dead = getattr(segment.dead, field)
+    counts[terms] -= dead
+    return counts
 
 
 def _totals(rows: list[tuple[int, int]]) -> Totals:

@@ -1,10 +1,16 @@
-"""BM25 over the postings of one segment.
+"""BM25 over the postings of one segment, in four variants.
 
-score(t, d) = idf(t) * (k1 + 1) * tf / (tf + k1 * (1 - b + b * |d| / avgdl)),
-idf(t) = ln(1 + (N - n + .5) / (n + .5)).
+With tf the count of a term in a unit, and norm = k1 * (1 - b + b * |d| / avgdl):
 
-Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009); the idf that can't turn
-negative is Lucene's. N, n and avgdl are those of the whole base, whatever segments it lies in.
+- `lucene`: idf * (k1 + 1) * tf / (tf + norm), idf = ln(1 + (N - n + .5) / (n + .5)). Robertson and Zaragoza, "The Probabilistic
+  Relevance Framework: BM25 and Beyond" (2009); the idf that can't turn negative is Lucene's.
+- `okapi`: the same with idf = ln((N - n + .5) / (n + .5)); where that is negative, a quarter of the mean over all terms.
+- `plus`: idf * (1 + (k1 + 1) * tf / (tf + norm)), idf = ln((N + 1) / n); a unit without the term gets idf too. Lv and Zhai,
+  "Lower-Bounding Term Frequency Normalization" (2011).
+- `l`: idf * (k1 + 1) * tf * (c + .5) / (k1 + c + .5), c = tf * k1 / norm, idf = ln((N + 1) / (n + .5)). Lv and Zhai, "When
+  Documents Are Very Long, BM25 Fails!" (2011), multiplied by tf once more.
+
+The last three are those of rank-bm25, signs included. N, n and avgdl are those of the whole base, whatever segments it lies in.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ _BLOCK = 512
 _MANY_BLOCKS = 64
 _SMALL = 1 << 17
 _DELTA = {"plus": 1.0, "l": 0.5}
+_EPSILON = 0.25
 FREQUENT_SHARE = 0.125
 """Terms that stand in this share of all units are kept as one number for every unit: the measured break-even."""
 _FEW_SHARE = 1 / 24
@@ -53,29 +60,65 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class WeightedTerm:
-    """A query term with its idf in one field; `frequency` is the number of live units that hold it; `frequent`: most do."""
+    """A query term with its weight in one field; `frequency` is the number of live units that hold it.
+
+    `frequent`: so many that what it adds is kept for every unit. `absent`: what a unit without it is given all the same.
+    """
 
     term: str
     frequency: int
     idf: float
     frequent: bool = False
+    absent: float = 0.0
 
 
-def idf(units: int, frequency: int) -> float:
-    """Return ln(1 + (N - n + .5) / (n + .5)): positive for every n from 0 to N."""
+def idf(units: int, frequency: int, scoring: str = "lucene", mean: float = 0.0) -> float:
+    """Return the weight of a term that stands in `frequency` of `units`.
+
+    Positive for every frequency from 1 on, except in the variant `okapi`, which needs the `mean` of all raw weights.
+    """
+    if scoring == "plus":
+        return math.log((units + 1) / frequency)
+    if scoring == "l":
+        return math.log(units + 1) - math.log(frequency + 0.5)
+    if scoring == "okapi":
+        raw = _raw(units, frequency)
+        return raw if raw >= 0 else _EPSILON * mean
     return math.log1p((units - frequency + 0.5) / (frequency + 0.5))
 
 
-def weigh(snapshot: Snapshot, field: str, terms: Sequence[tuple[str, float]]) -> list[WeightedTerm]:
+def _raw(units: int, frequency: int) -> float:
+    return math.log(units - frequency + 0.5) - math.log(frequency + 0.5)
+
+
+def _mean_raw(snapshot: Snapshot, field: str) -> float:
+    """Return the mean raw weight of all terms of a field; worked out once for a state of the index."""
+    found = snapshot.memo.get(field)
+    if found is None:
+        totals: Totals = getattr(snapshot, field)
+        counts = snapshot.frequencies(field)
+        whole = math.fsum(terms * _raw(totals.units, frequency) for frequency, terms in counts.items())
+        found = snapshot.memo[field] = whole / max(sum(counts.values()), 1)
+    return found
+
+
+def weigh(snapshot: Snapshot, field: str, terms: Sequence[tuple[str, float]], scoring: str = "lucene") -> list[WeightedTerm]:
     """Return those of the terms that some live unit of the field holds, with their idf times their own weight."""
     totals: Totals = getattr(snapshot, field)
+    mean = _mean_raw(snapshot, field) if scoring == "okapi" else 0.0
     out = []
     for term, weight in terms:
         frequency = snapshot.frequency(field, term)
         if frequency > 0:
-            frequent = frequency >= FREQUENT_SHARE * totals.units
-            out.append(WeightedTerm(term, frequency, weight * idf(totals.units, frequency), frequent))
+            value = weight * idf(totals.units, frequency, scoring, mean)
+            absent = value * _DELTA["plus"] if scoring == "plus" else 0.0
+            out.append(WeightedTerm(term, frequency, value, frequency >= FREQUENT_SHARE * totals.units, absent))
     return out
+
+
+def constant(terms: Sequence[WeightedTerm]) -> float:
+    """Return what the variant adds to every unit, whether it holds the terms or not."""
+    return math.fsum(term.absent for term in terms)
 
 
 def scores(
@@ -200,27 +243,38 @@ def _best_of_few(
     return units[kept], exact[kept]
 
 
+def held(segment: Segment, field: str, terms: Sequence[WeightedTerm]) -> NDArray[np.bool_]:
+    """Return which units of a field hold one of the terms; in the variant `okapi` scores don't tell."""
+    postings = getattr(segment, field)
+    out = np.zeros(len(postings.lengths), dtype=bool)
+    for term in terms:
+        number = segment.number_of(term.term)
+        if number is not None:
+            out[postings.of(number)[0]] = True
+    return out
+
+
 def contributions(
     segment: Segment, field: str, unit: int, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters
 ) -> dict[str, float]:
-    """Return what each term adds to the score of one unit."""
+    """Return what each term adds to the score of one unit; -1 stands for a unit that holds nothing."""
     postings = getattr(segment, field)
     norm = impacts.norms(segment, field, mean, parameters)
-    out = {}
-    for weighted in terms:
+    out = {weighted.term: weighted.absent for weighted in terms if weighted.absent}
+    for weighted in terms if unit >= 0 else ():
         number = segment.number_of(weighted.term)
         if number is None:
             continue
         units, counts = postings.of(number)
         at = int(units.searchsorted(np.int32(unit)))
         if at < len(units) and units[at] == unit:
-            saturated = impacts.saturated(counts[at : at + 1], norm[unit : unit + 1], weighted.idf, parameters)
-            out[weighted.term] = float(saturated[0])
+            value = impacts.saturated(counts[at : at + 1], norm[unit : unit + 1], weighted.idf, parameters)
+            out[weighted.term] = float(value[0]) + weighted.absent
     return out
 
 
-def at_least(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """Return the positions of at least the `count` highest positive values, ties at the last place included, unordered.
+def at_least(values: NDArray[np.float32], count: int, floor: float = 0.0) -> NDArray[np.int64]:
+    """Return the positions of at least the `count` highest values above `floor`, ties at the last place included, unordered.
 
     The count-th largest maximum of blocks bounds the count-th largest value from below; a partition of the whole array,
     mostly zeros, costs many times as much.
@@ -229,15 +283,15 @@ def at_least(values: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     if size == 0:
         return np.zeros(0, dtype=np.int64)
     if size <= _BLOCK * count:
-        found = np.flatnonzero(values > 0)
+        found = np.flatnonzero(values > floor)
     else:
         maxima = _maxima(values)
-        found = _above(values, maxima, max(_bound(maxima, count), 0.0))
+        found = _above(values, maxima, _bound(maxima, count), floor)
     if len(found) <= count:
         return found
-    held = values[found]
-    last = np.partition(held, len(held) - count)[len(held) - count]
-    best: NDArray[np.int64] = found[held >= last]
+    chosen = values[found]
+    last = np.partition(chosen, len(chosen) - count)[len(chosen) - count]
+    best: NDArray[np.int64] = found[chosen >= last]
     return best
 
 
@@ -248,20 +302,20 @@ def _maxima(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _bound(maxima: NDArray[np.float32], count: int) -> float:
-    """Return a number that at least `count` values reach; 0 where there are fewer blocks."""
+    """Return a number that at least `count` values reach."""
     if len(maxima) < count:
-        return 0.0
+        return -math.inf
     return float(np.partition(maxima, len(maxima) - count)[len(maxima) - count])
 
 
-def _above(values: NDArray[np.float32], maxima: NDArray[np.float32], least: float) -> NDArray[np.int64]:
-    """Return the positions of the positive values from `least` on."""
-    blocks = np.flatnonzero(maxima >= least) if least > 0 else np.flatnonzero(maxima > 0)
+def _above(values: NDArray[np.float32], maxima: NDArray[np.float32], least: float, floor: float = 0.0) -> NDArray[np.int64]:
+    """Return the positions of the values from `least` on that are above `floor`."""
+    blocks = np.flatnonzero(maxima >= least) if least > floor else np.flatnonzero(maxima > floor)
     if len(values) <= _SMALL or len(blocks) > _MANY_BLOCKS:
-        return np.flatnonzero(values >= least) if least > 0 else np.flatnonzero(values > 0)
+        return np.flatnonzero(values >= least) if least > floor else np.flatnonzero(values > floor)
     pieces = []
     for block in blocks.tolist():
         start = block * _BLOCK
         piece = values[start : start + _BLOCK]
-        pieces.append(np.flatnonzero((piece >= least) & (piece > 0)) + start)
+        pieces.append(np.flatnonzero((piece >= least) & (piece > floor)) + start)
     return np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)

@@ -7,13 +7,14 @@ and language variants of one id count once, by their best.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kb.index.segment import LEAD, Segment
+from kb.index.segment import LEAD, MOST_COUNTED, Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, weights
 from kb.ranking.bm25 import Parameters, WeightedTerm
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 HitMask: TypeAlias = "NDArray[np.bool_]"
 _TEXT = Parameters(weights.K1, weights.B)
+_FLOOR = {"lucene": 0.0}
+"""What a hit scores that holds none of the words: in the other variants a hit that holds some may score less than 0."""
 _HEAD = Parameters(weights.K1, weights.HEAD_B)
 
 
@@ -80,44 +83,51 @@ def rank(
     returned. `key` gives the ids of sections, by which ties are ordered.
     """
     used = weights_ or Weights()
-    text = bm25.weigh(snapshot, "text", plan.terms)
-    near = bm25.weigh(snapshot, "text", plan.near)
-    head = bm25.weigh(snapshot, "head", plan.terms)
+    text = bm25.weigh(snapshot, "text", plan.terms, used.text.scoring)
+    near = bm25.weigh(snapshot, "text", plan.near, used.text.scoring)
+    head = bm25.weigh(snapshot, "head", plan.terms, used.head.scoring)
     # More than any sum of impacts can reach, so that a section that is named is first.
-    ceiling = 1.0 + (used.passage + used.second + used.lead) * sum(t.idf for t in (*text, *near)) * (used.text.k1 + 1)
-    ceiling += used.title * sum(t.idf for t in head) * (used.head.k1 + 1)
+    ceiling = 1.0 + (used.passage + used.second + used.lead) * sum(map(_most(used.text), (*text, *near)))
+    ceiling += used.title * sum(map(_most(used.head), head))
+    floor = _FLOOR.get(used.text.scoring, -math.inf)
+    constant = (used.passage + used.second + used.lead) * bm25.constant((*text, *near)) + used.title * bm25.constant(head)
     totals: list[NDArray[np.float32]] = []
     units: list[NDArray[np.float32]] = []
     heads: list[NDArray[np.float32]] = []
     boosts: list[dict[int, float]] = []
     for position, segment in enumerate(snapshot.segments):
         unit_scores = bm25.scores(segment, "text", text, snapshot.text.mean, used.text)
-        scores = _hit_scores(segment, unit_scores, used)
+        held = bm25.held(segment, "text", text) if used.text.scoring == "okapi" else None
+        scores = _hit_scores(segment, unit_scores, used, held)
         widened = unit_scores + bm25.scores(segment, "text", near, snapshot.text.mean, used.text) if near else unit_scores
         names = bm25.scores(segment, "head", head, snapshot.head.mean, used.head)
         if len(names):
             scores += np.float32(used.title) * np.maximum.reduceat(names, segment.name_start[:-1])
         if near:
             scores += (_hit_scores(segment, widened, used) - _hit_scores(segment, unit_scores, used)) * (scores > 0)
+        if floor:
+            # A score can be 0 or less here, or the same for all: what was not found is told apart by the lowest there is.
+            scores += np.float32(constant)
+            scores[~holding(segment, [term.term for term in (*text, *head)])] = floor
         boost = _boosts(segment, named, ceiling) if named else {}
         for at, value in boost.items():
-            scores[at] += np.float32(value)
-        scores[segment.dead.hits] = 0
+            scores[at] = max(scores[at], np.float32(0)) + np.float32(value)
+        scores[segment.dead.hits] = floor
         mask = masks[position] if masks is not None else None
         if mask is not None:
-            scores[~mask] = 0
+            scores[~mask] = floor
         totals.append(scores)
         units.append(widened)
         heads.append(names)
         boosts.append(boost)
     found = []
-    for position, hit, score in _best(snapshot, totals, count, key):
+    for position, hit, score in _best(snapshot, totals, count, key, floor):
         segment, unit_scores = snapshot.segments[position], units[position]
         unit = _best_unit(segment, unit_scores, hit)
         second = _second_unit(segment, unit_scores, hit, unit)
         name = _best_name(segment, heads[position], hit)
         found.append(Scored(position, hit, score, unit, second, name, boosts[position].get(hit, 0.0)))
-    return Ranking(tuple(found), groups(snapshot, totals), (*text, *near), tuple(head))
+    return Ranking(tuple(found), groups(snapshot, totals, floor), (*text, *near), tuple(head))
 
 
 def _boosts(segment: Segment, named: Mapping[int, float], ceiling: float) -> dict[int, float]:
@@ -131,7 +141,18 @@ def lead_units(segment: Segment) -> NDArray[np.int32]:
     return np.where(segment.hit_start[1:] > segment.hit_start[:-1], ends, -1).astype(np.int32)
 
 
-def _hit_scores(segment: Segment, units: NDArray[np.float32], used: Weights) -> NDArray[np.float32]:
+def _most(parameters: Parameters) -> Callable[[WeightedTerm], float]:
+    """Return the function that says what a term can add to a unit at most."""
+    factor = parameters.k1 + 1 + parameters.delta
+    if parameters.scoring == "l":
+        factor *= MOST_COUNTED
+    return lambda term: abs(term.idf) * factor
+
+
+def _hit_scores(
+    segment: Segment, units: NDArray[np.float32], used: Weights, held: NDArray[np.bool_] | None = None
+) -> NDArray[np.float32]:
+    """Return the score of each hit from those of its units; `held`, where scores can be negative: the units that count."""
     hits = len(segment.hit_section)
     out = np.zeros(hits, dtype=np.float32)
     if not len(units):
@@ -142,8 +163,8 @@ def _hit_scores(segment: Segment, units: NDArray[np.float32], used: Weights) -> 
     if len(units) == len(filled):  # one passage each: nothing to compare; rounded as below, whatever lies beside it
         out[filled] = np.float32(used.passage) * units + np.float32(used.lead) * units
         return out
-    passages = units.copy()
-    passages[segment.unit_passage == LEAD] = 0
+    passages = units.copy() if held is None else np.where(held, units, np.minimum(units.min(), 0))
+    passages[segment.unit_passage == LEAD] = passages.min() if held is not None else 0
     best = np.zeros(hits, dtype=np.float32)
     best[filled] = np.maximum.reduceat(passages, starts[filled])
     out[filled] = np.float32(used.passage) * best[filled] + np.float32(used.lead) * lead
@@ -180,6 +201,7 @@ def _best(
     totals: Sequence[NDArray[np.float32]],
     count: int,
     key: Callable[[Sequence[int]], dict[int, str]],
+    floor: float,
 ) -> list[tuple[int, int, float]]:
     """Return (segment, hit, score) of the best `count` groups in order."""
     wanted = count
@@ -187,7 +209,7 @@ def _best(
         rows: list[tuple[float, int, int, int, int]] = []
         complete = True
         for position, (segment, scores) in enumerate(zip(snapshot.segments, totals, strict=True)):
-            found = bm25.at_least(scores, wanted)
+            found = bm25.at_least(scores, wanted, floor)
             complete = complete and len(found) < wanted
             rows.extend(
                 (
@@ -210,17 +232,17 @@ def _best(
         wanted *= 2
 
 
-def groups(snapshot: Snapshot, totals: Sequence[NDArray[np.float32]]) -> int:
+def groups(snapshot: Snapshot, totals: Sequence[NDArray[np.float32]], floor: float = 0.0) -> int:
     """Return how many groups have a hit with a score."""
     held: list[tuple[NDArray[np.int64], HitMask]] = []
     count = 0
     for segment, scores in zip(snapshot.segments, totals, strict=True):
         if len(segment.group) == len(scores):
             marked = np.zeros(len(segment.group), dtype=bool)
-            marked[segment.hit_group] = scores > 0
+            marked[segment.hit_group] = scores > floor
         else:
             marked = np.zeros(len(segment.group), dtype=bool)
-            marked[segment.hit_group[scores > 0]] = True
+            marked[segment.hit_group[scores > floor]] = True
         new = int(np.count_nonzero(marked))
         for groups, earlier in held:
             mine = segment.group[marked]

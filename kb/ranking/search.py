@@ -330,7 +330,7 @@ def _explanation(snapshot: Snapshot, ranking: Ranking, scored: Scored, used: Wei
         ("lead", "text", lead, used.lead, ranking.text, snapshot.text.mean, used.text),
         ("head", "head", scored.name, used.title, ranking.head, snapshot.head.mean, used.head),
     ):
-        found = bm25.contributions(segment, field, unit, terms, mean, parameters) if unit >= 0 else {}
+        found = bm25.contributions(segment, field, unit, terms, mean, parameters)
         weighted = {term: round(weight * value, 6) for term, value in found.items()}
         parts[name] = {"weight": weight, "score": round(sum(weight * v for v in found.values()), 6), "terms": weighted}
     parts["id"] = {"score": round(scored.named, 6)}

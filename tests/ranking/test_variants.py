@@ -1,0 +1,157 @@
+"""The four variants of BM25, against the programs that they are those of."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bases import Base
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.config import SCORINGS, load
+from kb.errors import ConfigError
+from kb.index.catalog import Catalog
+from kb.index.segment import Segment
+from kb.index.snapshot import Snapshot
+from kb.index.snapshot import load as load_snapshot
+from kb.ranking import bm25, oracle
+from kb.ranking.bm25 import Parameters
+
+MakeBase = Callable[..., Base]
+K1, B = 1.2, 0.75
+TOML = '[[collections]]\nname = "docs"\nroot = "docs"\n[search]\nscoring = "{}"\n'
+
+
+def snapshot_of(base: Base) -> Snapshot:
+    base.kb.index()
+    catalog = Catalog.open(next(path.parent for path in base.cache.rglob("catalog.db")))
+    with catalog.reading():
+        found = load_snapshot(catalog)
+    catalog.close()
+    return found
+
+
+def words(chance: random.Random, most: int) -> str:
+    return " ".join(f"w{int(chance.paretovariate(0.7)) % 300}" for _ in range(chance.randint(1, most)))
+
+
+def edited(make_base: MakeBase, seed: int, documents: int = 150) -> Snapshot:
+    """A base of several segments with dead units, of sections with several passages, words in half and in all of them."""
+    chance = random.Random(seed)
+    base = make_base()
+    for n in range(documents):
+        half = "half " if n % 2 else ""
+        base.write(
+            f"{n:03}.md", f"# everywhere {words(chance, 5)}\n\neverywhere {half}{words(chance, 900 if n % 10 == 0 else 60)}\n"
+        )
+    base.kb.index()
+    for n in range(0, documents, 7):
+        base.write(f"{n:03}.md", f"# everywhere\n\neverywhere {words(chance, 80)}\n")
+        if n % 3 == 0:
+            base.kb.index()
+    (base.root / "003.md").unlink()
+    return snapshot_of(base)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    base = Base(tmp_path_factory.mktemp("variants") / "base")
+    try:
+        return edited(lambda: base, 1)
+    finally:
+        base.close()
+
+
+def test_every_variant_gives_the_scores_of_rank_bm25_on_six_hundred_queries(large: Snapshot) -> None:
+    assert len(large.segments) > 1
+    assert any(len(segment.dead.units) for segment in large.segments)
+    found = list(oracle.compare(large, 600, K1, B))
+    assert [one.scoring for one in found] == list(SCORINGS)
+    for one in found:
+        assert one.difference <= 1e-5, one
+
+
+def test_every_variant_gives_the_scores_of_rank_bm25_on_names(large: Snapshot) -> None:
+    assert [one.ok for one in oracle.compare(large, 100, 1.5, 0.4, "head")] == [True] * 4
+
+
+def test_lucene_gives_the_scores_of_bm25s_on_six_hundred_queries(large: Snapshot) -> None:
+    bm25s = pytest.importorskip("bm25s")
+    held = oracle.documents(large, "text")
+    other = bm25s.BM25(method="lucene", k1=K1, b=B)
+    other.index(held, show_progress=False)
+    chance = random.Random(3)
+    for _ in range(600):
+        query = sorted(set(chance.choices(chance.choice(held), k=4)))
+        expected = other.get_scores(query) * (K1 + 1)  # which bm25s leaves out
+        assert oracle.scores(large, "text", query, Parameters(K1, B)) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_all_that_hold_a_word_come_back_whatever_the_sign(make_base: MakeBase, scoring: str) -> None:
+    files = {f"{n}.md": f"# Note {n}\n\nshared {'half' if n % 2 else 'other'} word{n}\n" for n in range(4)}
+    base = make_base(files | {"long.md": "# Long\n\n" + "nothing of it at all. " * 300}, toml=TOML.format(scoring))
+    assert sorted(base.ids("shared")) == ["0", "1", "2", "3"]
+    assert sorted(base.ids("half")) == ["1", "3"]
+    assert base.ids("word2") == ["2"]
+    assert base.ids("absent") == []
+    assert len(base.ids("shared -half")) == 2
+    for query in ("shared", "half word1", "note"):
+        answer = base.search(query, explain=True, limit=50)
+        assert [result.score for result in answer.results] == sorted((r.score for r in answer.results), reverse=True)
+        for result in answer.results:
+            assert result.explanation is not None
+            assert sum(part["score"] for part in result.explanation.values()) == pytest.approx(result.score, abs=1e-4)
+
+
+def test_okapi_scores_nothing_where_a_word_stands_in_half(make_base: MakeBase) -> None:
+    base = make_base({f"{n}.txt": "half" if n < 2 else "other" for n in range(4)}, toml=TOML.format("okapi"))
+    answer = base.search("half")
+    assert [(result.id, result.score) for result in answer.results] == [("0", 0.0), ("1", 0.0)]
+    assert answer.total == 2
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_an_edited_base_ranks_as_a_rebuilt_one_to_the_last_bit(make_base: MakeBase, scoring: str) -> None:
+    chance = random.Random(5)
+    base = make_base({f"{n:02}.md": f"# Note\n\n{words(chance, 40)}\n" for n in range(30)}, toml=TOML.format(scoring))
+    base.kb.index()
+    for n in range(0, 30, 4):
+        base.write(f"{n:02}.md", f"# Other\n\n{words(chance, 40)}\n")
+        base.kb.index()
+    fresh = base.rebuilt()
+    for query in ("w1", "w1 w2 w3", "note w5", "other"):
+        assert base.search(query, limit=50).as_json() == fresh.search(query, limit=50).as_json()
+
+
+def test_an_unknown_variant_is_refused_with_the_valid_ones(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# A\n"}, toml=TOML.format("bm42"))
+    with pytest.raises(ConfigError, match="lucene, okapi, plus, l"):
+        load(Path(base.path))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30))
+def test_the_best_units_are_those_of_all_scores_to_the_last_bit(large: Snapshot, seed: int, count: int) -> None:
+    chance = random.Random(seed)
+    names = [f"w{n}" for n in range(60)] + ["everywher", "half"]
+    asked = bm25.weigh(large, "text", [(term, chance.choice([1.0, 0.3])) for term in chance.sample(names, chance.randint(1, 9))])
+    for segment in large.segments:
+        for few in (0.0, 0.01, 10.0):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(bm25, "_FEW_SHARE", few)
+                patch.setattr(bm25, "_SMALL", chance.choice([0, 1 << 17]))
+                patch.setattr(bm25, "_BLOCK", chance.choice([4, 512]))
+                assert_best(segment, large, asked, count)
+
+
+def assert_best(segment: Segment, snapshot: Snapshot, asked: list[bm25.WeightedTerm], count: int) -> None:
+    parameters = Parameters(K1, B)
+    everything = bm25.scores(segment, "text", asked, snapshot.text.mean, parameters)
+    everything[segment.dead.units] = 0
+    units, scores = bm25.best_units(segment, "text", asked, snapshot.text.mean, parameters, count)
+    assert sorted(units.tolist()) == sorted(bm25.at_least(everything, count).tolist())
+    assert np.array_equal(everything[units], scores)
