@@ -118,7 +118,7 @@ class Catalog:
                 with catalog.writing():
                     if not catalog.made:  # another process may have been first
                         catalog.create()
-        except (sqlite3.DatabaseError, KBError) as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError, KBError) as error:  # a message may quote the damaged bytes
             if db is not None:
                 db.close()
             raise named(error) from error
