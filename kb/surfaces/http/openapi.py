@@ -7,6 +7,7 @@ from typing import Any
 
 from kb.surfaces.operations.model import Argument, Operation
 
+LONGEST_IN_QUERY = 8192
 _STATUSES = {
     "400": "an argument is not valid",
     "401": "a bearer token is needed",
@@ -72,7 +73,7 @@ def _get(asked: Operation) -> dict[str, Any]:
         "operationId": asked.name,
         "summary": asked.title,
         "description": asked.purpose,
-        "parameters": [_parameter(argument, asked) for argument in asked.arguments],
+        "parameters": [_parameter(argument, asked) for argument in asked.arguments if argument.kind != "numbers"],
         "responses": _responses(asked),
     }
 
@@ -96,6 +97,8 @@ def _parameter(argument: Argument, asked: Operation) -> dict[str, Any]:
     in_path = argument.name == asked.key and argument.required
     if in_path:
         schema["minLength"] = 1
+    if schema.get("maxLength", 0) > LONGEST_IN_QUERY:
+        schema["maxLength"] = LONGEST_IN_QUERY  # an address holds no more; longer texts go into a body
     return {
         "name": argument.name,
         "in": "path" if in_path else "query",
