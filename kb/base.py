@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 from kb.config import Config, SearchSettings, SemanticSettings, locate
+from kb.engines.part import Engined
 from kb.errors import ArgumentError, IndexBusy, IndexDamaged, IndexUnwritable
 from kb.index import changes
 from kb.index.catalog import Catalog, named
@@ -27,6 +28,7 @@ from kb.reading import checks
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
     from kb.answers import IndexAnswer, ListAnswer, Node, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
+    from kb.engines.engine import Engine
     from kb.index.snapshot import Snapshot
     from kb.ranking.ranker import Weights
     from kb.reading.places import Place
@@ -52,11 +54,12 @@ class Freshness:
     stale: frozenset[tuple[str, str]] = frozenset()
 
 
-class KnowledgeBase(Pages, Likeness):
+class KnowledgeBase(Pages, Likeness, Engined):
     """A base that can be searched and read. Safe to share between threads; close it, or use it as a context manager.
 
     `base`: a folder, a file or a kb.toml; None means KB_BASE, then the nearest kb.toml upwards, then the shipped base.
     `cache`: the folder indexes live in; None means KB_CACHE, then the user's cache folder.
+    `engine`: one to use in place of what kb.toml names.
     Errors are subclasses of `kb.errors.KBError`.
     """
 
@@ -66,10 +69,12 @@ class KnowledgeBase(Pages, Likeness):
         *,
         cache: str | Path | None = None,
         progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.config: Config = locate(base)
+        self._engine = engine
         self._progress = progress
-        self._folder: Path | None = _cache_folder(cache) / _key(self.config)
+        self._folder: Path | None = _cache_folder(cache) / key_of(self.config)
         self._memory: Catalog | None = None
         self._warning: str | None = None
         self._local = threading.local()
@@ -99,6 +104,7 @@ class KnowledgeBase(Pages, Likeness):
             self._local = threading.local()
             self._snapshot = None
             self._close_model()
+            self._close_engine()
 
     # -- search --------------------------------------------------------------------------------------------------
 
@@ -161,29 +167,34 @@ class KnowledgeBase(Pages, Likeness):
         by = weights or ranking_weights(used)
 
         attempt = self._attempt() if semantic else None
+        engine = self._open_engine()
 
-        def one(catalog: Catalog, state: Snapshot, text: str) -> SearchAnswer:
+        def one(catalog: Catalog, state: Snapshot, text: str, **ranked: Any) -> SearchAnswer:
             shared: dict[str, Any] = {
                 "analyzer": self._words, "limit": limit, "offset": offset, "filters": filters, "weights": by,
                 "fuzzy": used.fuzzy, "snippets": snippets, "explain": explain,
             }  # fmt: skip
             if attempt is None:
-                return search(catalog, state, text, **shared)
+                return search(catalog, state, text, **shared, **ranked)
             from kb.ranking.semantic import search_semantic
 
             how = fusion or self.config.semantic
             found = attempt.run(lambda dense: search_semantic(catalog, state, text, dense=dense, settings=how, **shared))
             if found is not None:
                 return found
-            answer = search(catalog, state, text, **shared)
+            answer = search(catalog, state, text, **shared, **ranked)
             return replace(answer, warning=_joined(attempt.warning, answer.warning))
 
         def answer(catalog: Catalog) -> list[SearchAnswer]:
             self._known_types(catalog, types)
             state = self._state(catalog)
-            return [one(catalog, state, text) for text in texts]
+            if engine is None:
+                return [one(catalog, state, text) for text in texts]
+            asked = self._engine_search(engine, catalog, by, filters)
+            found = [one(catalog, state, text, rank_by=asked.ranker()) for text in texts]
+            return [replace(each, warning=_joined(asked.warning, each.warning)) for each in found]
 
-        freshness, found = self._read(answer, attempt.prepare if attempt else None)
+        freshness, found = self._read(answer, self._preparing(attempt, engine) if engine or attempt else None)
         if freshness.stale:
             found = [self._mark_stale(one, freshness) for one in found]
         return tuple(replace(one, warning=_joined(freshness.warning, one.warning)) for one in found)
@@ -356,6 +367,7 @@ class KnowledgeBase(Pages, Likeness):
         warnings = [self._warning] if self._warning else []
         shown = getattr(self._progress, "embedding", self._progress)
         made = self._open_dense().embed_missing(catalog, shown) if semantic else None
+        self._fill_engine(catalog)
         return IndexAnswer(
             report.indexed,
             report.removed,
@@ -557,7 +569,8 @@ def _cache_folder(cache: str | Path | None) -> Path:
     return user_cache_path("kb-search", appauthor=False)
 
 
-def _key(config: Config) -> str:
+def key_of(config: Config) -> str:
+    """Return what tells one base from others on this machine."""
     # Two checksums, forwards and backwards: telling a user's few bases apart does not need a hash that is slow to import.
     path = str(config.path).encode("utf-8", "surrogateescape")
     return f"{config.path.stem[:40] or 'base'}-{crc32(path):08x}{crc32(path[::-1]):08x}"

@@ -9,7 +9,8 @@ KBError
     ├── ConfigError        kb.toml is broken or names something unknown
     ├── IndexDamaged       an index file is not what the catalog says it is
     ├── IndexBusy          another process is writing
-    └── IndexUnwritable    the index can't be written: disk full, folder not writable
+    ├── IndexUnwritable    the index can't be written: disk full, folder not writable
+    └── EngineUnusable     the engine that kb.toml names is unreachable, too old, or refuses what is asked of it
 """
 
 from __future__ import annotations
@@ -76,3 +77,7 @@ class IndexBusy(BaseUnusable):
 
 class IndexUnwritable(BaseUnusable):
     """The cache folder can't be written, or is full; what was there before is there still."""
+
+
+class EngineUnusable(BaseUnusable):
+    """The engine that kb.toml names can't be reached, is too old, or refuses the key or the request."""
