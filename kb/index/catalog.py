@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,6 +98,7 @@ class Catalog:
         self.db = connection
         self.folder = folder
         self.buffers: dict[str, bytes] = {}  # the segment files of a catalog in memory
+        self.known: tuple[tuple[int, int], Any] | None = None  # kept by kb.index.changes
 
     @classmethod
     def open(cls, folder: Path | None) -> Catalog:

@@ -58,20 +58,36 @@ class Changes:
 
 def find(catalog: Catalog, collections: Sequence[Collection]) -> Changes:
     """Compare the folders with the catalog. Raises BaseUnusable where a root can't be listed."""
-    known: dict[tuple[str, str], Known] = {
-        (row[0], row[1]): Known(*row[2:])
-        for row in catalog.db.execute("SELECT collection, source, document, size, mtime, checked, digest FROM documents")
-    }
+    known = _known(catalog)
     walks = {}
     candidates = []
+    seen = 0
     for collection in collections:
         found = walk(collection.root, collection.include, collection.exclude)
         walks[collection.name] = found
+        mine = known.get(collection.name, {})
         for file in found.files:
-            held = known.pop((collection.name, file.source), None)
-            if held is None or (file.size, file.mtime_ns) != (held.size, held.mtime) or held.checked - file.mtime_ns < _DOUBT_NS:
+            held = mine.get(file.source)
+            seen += held is not None
+            if held is None or file.size != held.size or file.mtime_ns != held.mtime or held.checked - held.mtime < _DOUBT_NS:
                 candidates.append(Candidate(collection, file, held))
-    return Changes(tuple(candidates), tuple(held.document for held in known.values()), walks)
+    if seen == sum(map(len, known.values())):
+        return Changes(tuple(candidates), (), walks)
+    there = {(name, file.source) for name, found in walks.items() for file in found.files}
+    gone = (held.document for name, mine in known.items() for source, held in mine.items() if (name, source) not in there)
+    return Changes(tuple(candidates), tuple(gone), walks)
+
+
+def _known(catalog: Catalog) -> dict[str, dict[str, Known]]:
+    """Return collection -> source -> document; kept with the connection until it, or another one, writes."""
+    version = (catalog.db.execute("PRAGMA data_version").fetchone()[0], catalog.db.total_changes)
+    if catalog.known is None or catalog.known[0] != version:
+        documents: dict[str, dict[str, Known]] = {}
+        for row in catalog.db.execute("SELECT collection, source, document, size, mtime, checked, digest FROM documents"):
+            documents.setdefault(row[0], {})[row[1]] = Known(*row[2:])
+        catalog.known = (version, documents)
+    found: dict[str, dict[str, Known]] = catalog.known[1]
+    return found
 
 
 def now() -> int:

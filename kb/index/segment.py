@@ -90,6 +90,7 @@ class Segment:
         self.scratch: list[NDArray[np.float32]] = []
         self._numbers: dict[str, int | None] = {}
         self._gone: dict[str, NDArray[np.bool_]] = {}
+        self._layout: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]] | None = None
         self.dead = dead
         self.terms = Vocabulary(arrays, "term")
         self.words = Vocabulary(arrays, "word")
@@ -117,6 +118,15 @@ class Segment:
     def open(cls, number: int, path: Path, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD) -> Segment:
         """Map a segment's file. FileNotFoundError or IndexDamaged where it can't be used."""
         return cls(number, ArrayFile.open(path), languages, dead)
+
+    @property
+    def layout(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the hits that have text, its first and last unit (the lead, or only passage); which units are leads."""
+        if self._layout is None:
+            starts = self.hit_start
+            filled = np.flatnonzero(starts[1:] > starts[:-1])
+            self._layout = (filled, starts[filled], starts[filled + 1] - 1, self.unit_passage == LEAD)
+        return self._layout
 
     def with_dead(self, dead: Dead) -> Segment:
         """Return the same segment, files shared, with other removals."""

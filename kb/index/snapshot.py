@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Snapshot:
     segments: tuple[Segment, ...]
     text: Totals
     head: Totals
-    memo: dict[str, float] = field(default_factory=dict, compare=False, repr=False)  # kept by kb.ranking.bm25
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # kept by kb.ranking
 
     def terms_of(self, spelling: str, analyzer: Callable[[], Analyzer]) -> tuple[str, ...]:
         """Return the terms of a spelling: as stored where it is known, else worked out by the analyzer."""

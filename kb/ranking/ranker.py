@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kb.index.segment import LEAD, MOST_COUNTED, Segment
+from kb.index.segment import MOST_COUNTED, Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, weights
 from kb.ranking.bm25 import Parameters, WeightedTerm
@@ -157,20 +157,19 @@ def _hit_scores(
     out = np.zeros(hits, dtype=np.float32)
     if not len(units):
         return out
-    starts = segment.hit_start
-    filled = np.flatnonzero(starts[1:] > starts[:-1])
-    lead = units[starts[filled + 1] - 1]
+    filled, first, last, is_lead = segment.layout
+    lead = units[last]
     if len(units) == len(filled):  # one passage each: nothing to compare; rounded as below, whatever lies beside it
         out[filled] = np.float32(used.passage) * units + np.float32(used.lead) * units
         return out
     passages = units.copy() if held is None else np.where(held, units, np.minimum(units.min(), 0))
-    passages[segment.unit_passage == LEAD] = passages.min() if held is not None else 0
+    passages[is_lead] = passages.min() if held is not None else 0
     best = np.zeros(hits, dtype=np.float32)
-    best[filled] = np.maximum.reduceat(passages, starts[filled])
+    best[filled] = np.maximum.reduceat(passages, first)
     out[filled] = np.float32(used.passage) * best[filled] + np.float32(used.lead) * lead
     # The next best: the same once each hit's best is taken away; of equals all go, in whatever order they lie.
     passages[passages >= best[segment.unit_hit]] = 0
-    out[filled] += np.float32(used.second) * np.maximum.reduceat(passages, starts[filled])
+    out[filled] += np.float32(used.second) * np.maximum.reduceat(passages, first)
     return out
 
 
@@ -234,27 +233,41 @@ def _best(
 
 def groups(snapshot: Snapshot, totals: Sequence[NDArray[np.float32]], floor: float = 0.0) -> int:
     """Return how many groups have a hit with a score."""
-    held: list[tuple[NDArray[np.int64], HitMask]] = []
     count = 0
     for segment, scores in zip(snapshot.segments, totals, strict=True):
-        if len(segment.group) == len(scores):
+        found = scores > floor
+        if len(segment.group) != len(scores):
             marked = np.zeros(len(segment.group), dtype=bool)
-            marked[segment.hit_group] = scores > floor
-        else:
-            marked = np.zeros(len(segment.group), dtype=bool)
-            marked[segment.hit_group[scores > floor]] = True
-        new = int(np.count_nonzero(marked))
-        for groups, earlier in held:
-            mine = segment.group[marked]
-            at = np.minimum(groups.searchsorted(mine), len(groups) - 1)
-            double = (groups[at] == mine) & earlier[at]
-            if double.any():
-                new -= int(np.count_nonzero(double))
-                marked[np.flatnonzero(marked)[double]] = False
-        if len(segment.group):
-            held.append((segment.group, marked))
-        count += new
+            marked[segment.hit_group[found]] = True
+            found = marked
+        count += int(np.count_nonzero(found))
+    shared = _shared(snapshot)
+    if any(len(hits) for hits, _ in shared):
+        times: dict[int, int] = {}
+        for (hits, groups_), scores in zip(shared, totals, strict=True):
+            for group in set(groups_[scores[hits] > floor].tolist()):
+                times[group] = times.get(group, 0) + 1
+        count -= sum(times.values()) - len(times)
     return count
+
+
+def _shared(snapshot: Snapshot) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return for each segment its hits whose group lies in other segments too, and the group of each.
+
+    Those are language variants; worked out once for a state of the index.
+    """
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = snapshot.memo.get("shared groups")
+    if found is None:
+        held = [segment.group for segment in snapshot.segments]
+        distinct, counts = np.unique(np.concatenate(held), return_counts=True) if held else (np.zeros(0, np.int64), np.zeros(0))
+        shared = distinct[counts > 1]
+        found = []
+        for segment in snapshot.segments:
+            groups_ = segment.group[segment.hit_group]
+            hits = np.flatnonzero(np.isin(groups_, shared))
+            found.append((hits, groups_[hits]))
+        snapshot.memo["shared groups"] = found
+    return found
 
 
 def mask_of(segment: Segment, documents: Iterable[int]) -> HitMask:

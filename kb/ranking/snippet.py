@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kb.analysis import words
 from kb.ranking.weights import SNIPPET_CHARACTERS
@@ -49,15 +50,23 @@ def matches(text: str, spellings: Mapping[str, float]) -> list[tuple[int, int, s
     out: list[tuple[int, int, str, float]] = []
     for match in words.WORD.finditer(text):
         word = match.group()
-        spelt = words.normalise(word)
+        spelt, inside = _spelt(word)
         weight = spellings.get(spelt)
         if weight is not None:
             out.append((match.start(), match.end(), spelt, weight))
-        elif not word.isalpha() or not (word.islower() or word.istitle() or word.isupper()) or words.is_cjk(word):
+        elif inside and not inside.isdisjoint(spellings):
             out.extend(_inner(word, match.start(), spellings))
         if len(out) >= _MOST_MATCHES:
             break
     return out
+
+
+@lru_cache(maxsize=1 << 14)
+def _spelt(word: str) -> tuple[str, frozenset[str]]:
+    """Return the spelling of a word, and those of its parts where it has any; words of a base come again and again."""
+    if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not words.is_cjk(word):
+        return words.normalise(word), frozenset()
+    return words.normalise(word), frozenset(spelt for piece in words.parts(word) for spelt in words.spellings(piece))
 
 
 def _inner(word: str, offset: int, spellings: Mapping[str, float]) -> list[tuple[int, int, str, float]]:
