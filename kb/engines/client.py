@@ -24,6 +24,8 @@ ASK_SECONDS = 5
 WRITE_SECONDS = 30
 ASK_TRIES = 2
 WRITE_TRIES = 8
+PAUSE = 0.2
+"""Seconds before the second try; each further one waits twice as long."""
 LONGEST_PAUSE = 20.0
 """Seconds between two tries at most; a server that asks for a longer pause is taken at this."""
 _BUSY = (429, 502, 503, 504)
@@ -52,11 +54,13 @@ def connect(url: str, key: str | None) -> ClientStore:
 class ClientStore:
     """Collections behind a QdrantClient. `name`: how messages call the other side."""
 
-    def __init__(self, client: QdrantClient, name: str = "Qdrant", *, seconds: int = ASK_SECONDS, pause: float = 0.2) -> None:
+    def __init__(
+        self, client: QdrantClient, name: str = "Qdrant", *, seconds: int | None = None, pause: float | None = None
+    ) -> None:
         self._client = client
         self._name = name
-        self._seconds = seconds
-        self._pause = pause
+        self._seconds = ASK_SECONDS if seconds is None else seconds
+        self._pause = PAUSE if pause is None else pause
 
     def version(self) -> str:
         """Return the version of the server; EngineUnusable where it is too old for what is asked of it."""
@@ -72,17 +76,16 @@ class ClientStore:
         """Make a collection, with indexes for the payload that is filtered by."""
         from qdrant_client.http import models
 
-        if self._tried(lambda: self._client.collection_exists(collection), WRITE_TRIES):
-            return  # made by a try whose answer was lost
         dense = {} if dimension is None else {DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE)}
         sparse = {name: models.SparseVectorParams() for name in (TEXT, NAMES)}
-        self._tried(
-            lambda: self._client.create_collection(
-                collection, vectors_config=dense, sparse_vectors_config=sparse, on_disk_payload=True, timeout=WRITE_SECONDS
-            ),
-            WRITE_TRIES,
-            done=409,
-        )
+
+        def make() -> None:
+            if not self._client.collection_exists(collection):  # it may be there by a try whose answer was lost
+                self._client.create_collection(
+                    collection, vectors_config=dense, sparse_vectors_config=sparse, on_disk_payload=True, timeout=WRITE_SECONDS
+                )
+
+        self._tried(make, WRITE_TRIES)
         kinds = dict.fromkeys(KEYWORDS, models.PayloadSchemaType.KEYWORD)
         kinds.update(dict.fromkeys(NUMBERS, models.PayloadSchemaType.INTEGER))
         with warnings.catch_warnings():

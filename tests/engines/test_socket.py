@@ -1,0 +1,205 @@
+"""The client over a real socket: nothing lost, nothing doubled, whatever goes wrong on the way."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("qdrant_client", reason="qdrant-client is not installed: pip install 'kb-search[qdrant]'")
+
+from bases import Base
+
+from engines.server import KEY, Fault, Server, serving
+from engines.test_contract import QUERIES, TOML, files
+from kb.base import KnowledgeBase
+from kb.engines import client, fill
+from kb.errors import EngineUnusable
+
+MakeBase = Callable[..., Base]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+        assert running.invalid == []
+
+
+@pytest.fixture
+def base(server: Server, make_base: MakeBase, monkeypatch: pytest.MonkeyPatch) -> Base:
+    """A base whose kb.toml names the server; small batches, short pauses."""
+    monkeypatch.setenv("KB_QDRANT_KEY", KEY)
+    monkeypatch.setattr(fill, "PUT_POINTS", 40)
+    monkeypatch.setattr(fill, "DOCUMENTS", 5)
+    monkeypatch.setattr(client, "ASK_SECONDS", 1)
+    monkeypatch.setattr(client, "PAUSE", 0.01)
+    return make_base(files(), f'{TOML}\n[engine]\nkind = "qdrant"\nurl = "{server.url}"\nprefix = "team"\n')
+
+
+def alias(base: Base) -> str:
+    return base.kb._open_engine().alias  # type: ignore[union-attr]
+
+
+def embedded(base: Base) -> KnowledgeBase:
+    """The same files under an index without an engine."""
+    other = Base(base.place / f"embedded-{random.random()}", None, None)
+    path = base.place / "embedded.toml"
+    path.write_text(TOML, encoding="utf-8")
+    other.path = path
+    return other.open()
+
+
+def right(base: Base, server: Server) -> None:
+    """The server holds just what a new index would send, and answers with it."""
+    held = server.points(alias(base))
+    base.kb.index(rebuild=True)
+    fresh = server.points(alias(base))
+    numbers = ("hit", "passage")
+    assert {i: {k: v for k, v in p.items() if k not in numbers} for i, p in held.items()} == {
+        i: {k: v for k, v in p.items() if k not in numbers} for i, p in fresh.items()
+    }
+    assert len(server.names()) == 1  # nothing is left behind
+
+
+def test_search_over_a_socket_is_search(base: Base, server: Server) -> None:
+    base.kb.index()
+    with embedded(base) as other:
+        for query in QUERIES:
+            assert base.search(query, limit=10, explain=True) == other.search(query, limit=10, explain=True)
+    assert server.count("points/query/batch") >= 20
+    assert alias(base).startswith("team-kb-")
+
+
+def test_nothing_is_sent_again_where_nothing_has_changed(base: Base, server: Server) -> None:
+    base.kb.index()
+    before = server.count("PUT")
+    base.kb.index()
+    assert server.count("PUT") == before
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("/points", status=429, retry_after="0", times=3),
+        Fault("/points", status=429, times=3),
+        Fault("/points", status=429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT", times=2),
+        Fault("/points", status=503, times=3),
+        Fault("/points", cut=True, times=2, skip=2),
+        Fault("/points", cut=True, after=True, times=2, skip=1),
+        Fault("/points", status=503, half=True, times=2),
+        Fault("PUT /collections", status=503, times=3),
+        Fault("PUT /collections", cut=True, after=True),
+        Fault("/aliases", status=503, times=2),
+        Fault("collections/aliases", cut=True, after=True),
+    ],
+    ids=lambda fault: (
+        f"{fault.where} {fault.status or 'cut'}{' after' if fault.after else ''}{' half' if fault.half else ''}"
+        f"{' date' if fault.retry_after and ',' in fault.retry_after else ''}"
+    ),
+)
+def test_a_busy_or_broken_server_costs_nothing_but_time(base: Base, server: Server, fault: Fault) -> None:
+    server.faults.append(fault)
+    base.kb.index()
+    assert fault.times == 0
+    right(base, server)
+
+
+@pytest.mark.parametrize("skip", [0, 1, 3, 5])
+def test_a_fill_that_fails_half_way_goes_on_where_it_was(base: Base, server: Server, skip: int) -> None:
+    server.faults.append(Fault("/points", status=500, times=1, skip=skip))
+    with pytest.raises(EngineUnusable, match="500"):
+        base.kb.index()
+    assert base.search("boundary").warning is not None  # answered by the local index, and said so
+    before = server.count("PUT")
+    base.kb.index()
+    sent, before = server.count("PUT") - before, server.count("PUT")
+    assert base.search("boundary").warning is None
+    right(base, server)
+    assert sent < server.count("PUT") - before or skip == 0
+
+
+def test_the_name_never_stands_for_half_a_collection(base: Base, server: Server) -> None:
+    base.kb.index()
+    whole = len(server.points(alias(base)))
+    seen: list[int] = []
+
+    def look(what: str) -> None:
+        if "/points" in what or "aliases" in what:
+            seen.append(len(server.points(alias(base))))
+
+    base.write("docs/more.md", "# More\n\n" + "boundary\n\n## Next\n\ncontext\n")
+    server.watch = look
+    base.kb.index(rebuild=True)
+    server.watch = None
+    assert len(seen) > 5
+    assert set(seen) <= {whole, len(server.points(alias(base)))}
+
+
+def test_a_rebuild_that_fails_leaves_the_old_points_and_a_right_answer(base: Base, server: Server) -> None:
+    base.kb.index()
+    held = server.points(alias(base))
+    server.faults.append(Fault("/points", status=500, skip=2))
+    with pytest.raises(EngineUnusable):
+        base.kb.index(rebuild=True)
+    assert server.points(alias(base)) == held
+    answer = base.search("boundary", limit=10)
+    with embedded(base) as other:
+        assert answer.results == other.search("boundary", limit=10).results
+    assert "run: kb index" in (answer.warning or "")
+
+
+def test_a_wrong_key_is_named(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.kb.index()
+    monkeypatch.setenv("KB_QDRANT_KEY", "another")
+    with base.open() as other, pytest.raises(EngineUnusable, match="refused the key; set KB_QDRANT_KEY"):
+        other.search("boundary")
+
+
+def test_a_server_that_is_not_there_is_named(base: Base, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.kb.index()
+    server.faults.append(Fault("query/batch", cut=True, times=9))
+    with pytest.raises(EngineUnusable, match="can't be reached"):
+        base.search("boundary")
+
+
+def test_a_slow_answer_is_not_waited_for(base: Base, server: Server) -> None:
+    base.kb.index()
+    server.faults.append(Fault("query/batch", slow=3.0, times=2))
+    with pytest.raises(EngineUnusable, match="did not answer in time"):
+        base.search("boundary")
+
+
+def test_one_slow_answer_is_asked_for_again(base: Base, server: Server) -> None:
+    base.kb.index()
+    server.faults.append(Fault("query/batch", slow=2.0))
+    assert base.search("boundary").results
+
+
+def test_a_server_too_old_is_named(base: Base, server: Server) -> None:
+    server.version = "1.9.7"
+    with pytest.raises(EngineUnusable, match=r"version 1\.9\.7, too old"):
+        base.kb.index()
+
+
+def test_points_that_somebody_has_removed_are_missed_and_made_again(base: Base, server: Server) -> None:
+    base.kb.index()
+    for name in server.names():
+        server.memory.delete_collection(name)
+    answer = base.search("boundary", limit=10)
+    assert answer.results
+    assert answer.warning == "Qdrant does not hold this base any more: answered from the local index; run: kb index"
+    base.kb.index()
+    assert base.search("boundary").warning is None
+
+
+def test_a_moved_cache_starts_anew_and_does_not_touch_what_others_hold(base: Base, server: Server, tmp_path: Path) -> None:
+    base.kb.index()
+    held = server.names()
+    with base.open(tmp_path / "elsewhere") as other:
+        other.index()
+        assert other.search("boundary").warning is None
+    assert held < server.names()
+    assert base.search("boundary").warning is None
