@@ -87,7 +87,7 @@ def search_semantic(
     keyword = {(hit.segment, hit.hit): hit for hit in ranking.hits}
     ids = _ids(catalog, snapshot, {*keyword, *(at for one in near for at in one.cosines)})
     boosts = search.titled_sections(catalog, snapshot, made) | dict.fromkeys(named, 1.0)
-    fused = _fuse(snapshot, keyword, near, ids, boosts, settings)
+    fused = _fuse(snapshot, keyword, near, ids, boosts, made.support, settings)
     reranker = dense.reranker(settings.rerank)
     if reranker is not None and fused:
         fused = _again(catalog, snapshot, fused, keyword, found, ids, lambda passages: reranker.scores(asked, passages))
@@ -99,7 +99,7 @@ def search_semantic(
         shown = search.result_of(catalog, snapshot, made, ranking, scored, weights, spellings, named, explain)
         held = hit is not None and made.support >= numbers.WEAK_SUPPORT
         weak = not held and one.standing < numbers.CLEAR_STANDING
-        results.append(_finish(replace(shown, low_confidence=weak), one, hit, found, settings))
+        results.append(_finish(replace(shown, low_confidence=weak), one, hit, found, made.support, settings))
     return SearchAnswer(query.text, "semantic", tuple(results), len(fused), warning, made.corrected)
 
 
@@ -170,9 +170,14 @@ def _fuse(
     near: Sequence[_Near],
     ids: Mapping[At, str],
     boosts: Mapping[int, float],
+    support: float,
     how: SemanticSettings,
 ) -> list[_Fused]:
-    """Return the candidates, one an id, best first; ties by id. `boosts`: what being named adds to sections."""
+    """Return the candidates, one an id, best first; ties by id. `boosts`: what being named adds to sections.
+
+    `support`: how much of the question, by weight, the base's words know. Keywords count by it: a German question to English
+    sections shares a word or two with some German section, and that is no reason to put it first.
+    """
     plain = {at: max(hit.score - hit.named, 0.0) for at, hit in keyword.items()}
     standing = {at: value for one in near for at, value in one.standing.items()}
     if how.fusion == "rrf":
@@ -191,7 +196,7 @@ def _fuse(
     for variants in groups.values():
         # Every variant speaks for the id; the one shown holds the words, or is nearest, which is in the question's language.
         shown = min(variants, key=lambda at: (-first.get(at, 0.0), -cosine.get(at, -2.0), at))
-        words_part = (1 - how.weight) * first.get(shown, 0.0)
+        words_part = (1 - how.weight) * support * first.get(shown, 0.0)
         near_part = how.weight * max(nearness.get(at, 0.0) for at in variants)
         section = int(snapshot.segments[shown[0]].hit_section[shown[1]])
         named = boosts.get(section, 0.0) if shown in keyword and keyword[shown].named > 0 else 0.0
@@ -237,13 +242,15 @@ def _scored(snapshot: Snapshot, one: _Fused, hit: Scored | None, found: list[Hit
     return replace(hit, score=one.score)
 
 
-def _finish(result: Result, one: _Fused, hit: Scored | None, found: list[HitCosines], how: SemanticSettings) -> Result:
+def _finish(
+    result: Result, one: _Fused, hit: Scored | None, found: list[HitCosines], support: float, how: SemanticSettings
+) -> Result:
     cosine = float(found[one.at[0]].hits[one.at[1]])
     if result.explanation is None:
         return result
     parts: dict[str, Any] = {
         "keyword": {
-            "weight": 1 - how.weight,
+            "weight": round((1 - how.weight) * support, 6),
             "score": round(one.keyword, 6),
             "of": round(hit.score, 6) if hit is not None else 0.0,
             "parts": dict(result.explanation),
