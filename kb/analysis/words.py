@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cached_property
 
 # Python's \w knows letters, digits and "_" but not the marks that many scripts write inside a word, nor
 # the invisible characters (soft hyphen, joiners) that editors leave there.
@@ -19,15 +20,27 @@ _MARKS = (
 _INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
 _RUN = rf"\w[\w{_MARKS}{_INVISIBLE}]*"
 WORD = re.compile(rf"@?{_RUN}(?:[.\-‑/:'’_+&]{_RUN})*(?:\+\+|\#(?!\w))?")
-_PART = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
-_INVISIBLE_RE = re.compile(f"[{_INVISIBLE}]")
-_STRESS = re.compile("(?<=[\u0400-\u04ff])[\u0300\u0301]")
-_CAMEL = re.compile(r"(?<=[a-zа-яёäöüß0-9])(?=[A-ZА-ЯЁÄÖÜ])|(?<=[A-ZА-ЯЁ])(?=[A-ZА-ЯЁ][a-zа-яё])")
-_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]")
-_CJK_RUN = re.compile(
-    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+"
-)
+_CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+
+
+class _Pattern:
+    """A pattern that is compiled when it is first used: the wide ranges are slow to compile, and most words are plain."""
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        self._source, self._flags = source, flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self._source, self._flags)
+
+
+_PART = _Pattern(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
+_STRESS = _Pattern("(?<=[\u0400-\u04ff])[\u0300\u0301]")
+_CAMEL = _Pattern(r"(?<=[a-zа-яёäöüß0-9])(?=[A-ZА-ЯЁÄÖÜ])|(?<=[A-ZА-ЯЁ])(?=[A-ZА-ЯЁ][a-zа-яё])")
+_POSSESSIVE = _Pattern(r"['’]s$", re.IGNORECASE)
+_CJK = _Pattern(f"[{_CJK_RANGES}]")
+_CJK_RUN = _Pattern(f"[{_CJK_RANGES}]+|[^{_CJK_RANGES}]+")
+_DROP = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 _FOLD = str.maketrans({"ё": "е", "ß": "ss", "’": "'", "‑": "-"})
 
 LONGEST = 128
@@ -46,7 +59,9 @@ def normalise(word: str) -> str:
     """
     if word.isascii():
         return word[:LONGEST].lower()
-    word = _STRESS.sub("", unicodedata.normalize("NFC", _INVISIBLE_RE.sub("", word)))
+    word = unicodedata.normalize("NFC", word.translate(_DROP))
+    if "\u0301" in word or "\u0300" in word:
+        word = _STRESS.compiled.sub("", word)
     # The Turkish capital gives two characters in lower case; lower case and folds can leave letters to be composed.
     return unicodedata.normalize("NFC", word.replace("İ", "i").lower().translate(_FOLD))[:LONGEST]
 
@@ -54,13 +69,13 @@ def normalise(word: str) -> str:
 def parts(word: str) -> list[str]:
     """Return the pieces of a word between its signs and at its inner capitals, in its own case."""
     if not word.isascii():
-        if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not _CJK.search(word):
+        if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not is_cjk(word):
             return [word]
-        word = _INVISIBLE_RE.sub("", unicodedata.normalize("NFC", word))
+        word = unicodedata.normalize("NFC", word).translate(_DROP)
     out: list[str] = []
-    for piece in _PART.findall(word):
+    for piece in _PART.compiled.findall(word):
         if not (piece.islower() or piece.isupper() or piece.istitle()):
-            humps = _CAMEL.split(piece)
+            humps = _CAMEL.compiled.split(piece)
             if len(humps) > 1:
                 out.append(piece)
             out.extend(humps)
@@ -76,7 +91,8 @@ def spellings(word: str) -> list[str]:
     """
     if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
         return [word[:LONGEST].lower()]
-    word = _POSSESSIVE.sub("", word)
+    if word[-1:] in "sS":
+        word = _POSSESSIVE.compiled.sub("", word)
     if word.isascii():
         found = [piece[:LONGEST].lower() for piece in parts(word)]
         whole = word[:LONGEST].lower()
@@ -84,19 +100,19 @@ def spellings(word: str) -> list[str]:
     found = []
     for piece in parts(word):
         spelt = normalise(piece)
-        if _CJK.search(spelt):
+        if is_cjk(spelt):
             found.extend(_bigrams(spelt))
         elif spelt:
             found.append(spelt)
     whole = normalise(word)
-    if whole and whole not in found and not _CJK.search(whole):
+    if whole and whole not in found and not is_cjk(whole):
         found.append(whole)
     return found
 
 
 def pieces(word: str) -> list[str]:
     """Return the normalised pieces of a word between its signs, for comparing sequences: `DEC-0054` is two of them."""
-    found = [normalise(piece) for piece in _PART.findall(_INVISIBLE_RE.sub("", unicodedata.normalize("NFC", word)))]
+    found = [normalise(piece) for piece in _PART.compiled.findall(unicodedata.normalize("NFC", word).translate(_DROP))]
     suffix = word[len(word.rstrip("+#")) :]
     if suffix and found:
         found[-1] += suffix
@@ -105,7 +121,7 @@ def pieces(word: str) -> list[str]:
 
 def is_cjk(word: str) -> bool:
     """Tell whether a word holds Chinese, Japanese or Korean characters, which are compared by pairs."""
-    return not word.isascii() and _CJK.search(word) is not None
+    return bool(word) and max(word) >= "\u3040" and _CJK.compiled.search(word) is not None
 
 
 def is_identifier(word: str) -> bool:
@@ -115,8 +131,8 @@ def is_identifier(word: str) -> bool:
 
 def _bigrams(text: str) -> list[str]:
     out: list[str] = []
-    for run in _CJK_RUN.findall(text):
-        if not _CJK.match(run) or len(run) == 1:
+    for run in _CJK_RUN.compiled.findall(text):
+        if not _CJK.compiled.match(run) or len(run) == 1:
             out.append(run)
         else:
             out.extend(run[i : i + 2] for i in range(len(run) - 1))

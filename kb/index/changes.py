@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kb.config import Collection
 from kb.documents.walk import FileStat, Walk, walk
@@ -14,8 +15,7 @@ _DOUBT_NS = 2_000_000_000
 """A file changed within two seconds before it was read may have changed again without a new time stamp."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A document as the catalog holds it."""
 
     document: int
@@ -84,7 +84,7 @@ def _known(catalog: Catalog) -> dict[str, dict[str, Known]]:
     if catalog.known is None or catalog.known[0] != version:
         documents: dict[str, dict[str, Known]] = {}
         for row in catalog.db.execute("SELECT collection, source, document, size, mtime, checked, digest FROM documents"):
-            documents.setdefault(row[0], {})[row[1]] = Known(*row[2:])
+            documents.setdefault(row[0], {})[row[1]] = Known._make(row[2:])
         catalog.known = (version, documents)
     found: dict[str, dict[str, Known]] = catalog.known[1]
     return found
