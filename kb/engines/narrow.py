@@ -39,17 +39,8 @@ class NarrowSegment(Segment):
     """Some hits of a segment, with their units and names; everything else is the segment's own."""
 
     def __init__(self, whole: Segment, hits: NDArray[np.int64]) -> None:
-        self.number = whole.number
-        self.arrays = whole.arrays
-        self.languages = whole.languages
-        self.terms = whole.terms
-        self.words = whole.words
-        self.norms = {}
-        self.impacts = {}
-        self.impact_bytes = [0]
-        self.scratch = []
-        self._numbers = whole._numbers
-        self._gone = {}
+        self.__dict__.update(whole.__dict__)
+        self.keep_nothing()
         self.dead = NOTHING_DEAD
         self.hits = hits
         self.units = _ranges(whole.hit_start, hits)

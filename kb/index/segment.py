@@ -83,15 +83,9 @@ class Segment:
         self.number = number
         self.arrays = arrays
         self.languages = tuple(languages)
-        # What kb.ranking works out from the arrays and keeps here, so that it goes when the segment does.
-        self.norms: dict[tuple[str, float, float, float], NDArray[np.float32]] = {}
-        self.impacts: dict[Any, Any] = {}
-        self.impact_bytes = [0]
-        self.scratch: list[NDArray[np.float32]] = []
         self._numbers: dict[str, int | None] = {}
-        self._gone: dict[str, NDArray[np.bool_]] = {}
-        self._layout: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]] | None = None
         self.dead = dead
+        self.keep_nothing()
         self.terms = Vocabulary(arrays, "term")
         self.words = Vocabulary(arrays, "word")
         self.text = Postings(arrays, "text")
@@ -113,6 +107,15 @@ class Segment:
         self.word_signatures: NDArray[np.uint64] = arrays["word_signature"]
         self.term_word_starts: NDArray[np.int64] = arrays["term_word_start"]
         self.term_words: NDArray[np.int32] = arrays["term_word"]
+
+    def keep_nothing(self) -> None:
+        """Begin with nothing worked out: what kb.ranking makes of the arrays is kept here, so that it goes when they do."""
+        self.norms: dict[tuple[str, float, float, float], NDArray[np.float32]] = {}
+        self.impacts: dict[Any, Any] = {}
+        self.impact_bytes = [0]
+        self.scratch: list[NDArray[np.float32]] = []
+        self._gone: dict[str, NDArray[np.bool_]] = {}
+        self._layout: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]] | None = None
 
     @classmethod
     def open(cls, number: int, path: Path, languages: Sequence[str] = (), dead: Dead = NOTHING_DEAD) -> Segment:
