@@ -180,6 +180,13 @@ def test_only_this_machine_counts_as_this_machine() -> None:
     assert not any(is_loopback(host) for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", "", "127.0.0.1.example.org"))
 
 
+def test_the_own_page_may_ask_through_a_proxy_that_adds_tls() -> None:
+    rules = Rules(hosts=("kb.example",))
+    assert rules.origin_allowed("https://kb.example", "kb.example")
+    assert not rules.origin_allowed("https://kb.example.evil.example", "kb.example")
+    assert not rules.origin_allowed("null", "kb.example")
+
+
 @pytest.mark.parametrize("header", ["", "[::1", "127.0.0.1:x", "127.0.0.1:80:80", "::1", "a@127.0.0.1", "127.0.0.1 evil"])
 def test_a_host_header_that_is_no_host_is_not_served(header: str) -> None:
     assert not Rules().host_allowed(header, None)

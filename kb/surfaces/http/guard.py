@@ -56,9 +56,9 @@ class Rules:
             return True
         return is_loopback(host)
 
-    def origin_allowed(self, origin: str, scheme: str, host: str) -> bool:
-        """Return whether a page from this origin may ask: the server's own page, or one that was named."""
-        return origin.lower() in (f"{scheme}://{host}".lower(), *self.origins)
+    def origin_allowed(self, origin: str, host: str) -> bool:
+        """Return whether a page from this origin may ask: the server's own page (a proxy may add TLS), or one that was named."""
+        return origin.lower() in (f"http://{host}".lower(), f"https://{host}".lower(), *self.origins)
 
     def token_held(self, header: str | None) -> bool:
         """Return whether an Authorization header holds the token, compared in constant time."""
@@ -146,7 +146,7 @@ class Guard:
         if len(hosts) != 1 or not self._rules.host_allowed(hosts[0], server[0] if server else None):
             raise Refused(403, "this host name is not served here; name it in [serve] allowed_hosts")
         for origin in headers.get(b"origin", []):
-            if not self._rules.origin_allowed(origin.decode("latin-1"), scope.get("scheme", "http"), hosts[0]):
+            if not self._rules.origin_allowed(origin.decode("latin-1"), hosts[0]):
                 raise Refused(403, "pages from this origin may not ask; name it in [serve] allowed_origins")
         if len(scope.get("query_string", b"")) > LONGEST_QUERY:
             raise Refused(414, f"the query string has more than {LONGEST_QUERY} bytes; send the arguments as JSON with POST")
