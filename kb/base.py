@@ -24,6 +24,7 @@ from kb.likeness import Likeness
 from kb.pages import Pages
 from kb.ranking.query import LONGEST
 from kb.reading import checks
+from kb.toml import remembered
 
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
@@ -71,10 +72,11 @@ class KnowledgeBase(Pages, Likeness, Engined):
         progress: Progress | None = None,
         engine: Engine | None = None,
     ) -> None:
-        self.config: Config = locate(base)
+        kept = _cache_folder(cache)
+        self.config: Config = locate(base, read=lambda path: remembered(path, kept))
         self._engine = engine
         self._progress = progress
-        self._folder: Path | None = _cache_folder(cache) / key_of(self.config)
+        self._folder: Path | None = kept / key_of(self.config)
         self._memory: Catalog | None = None
         self._warning: str | None = None
         self._local = threading.local()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kb import toml
 from kb.errors import ConfigError
 
 T = TypeVar("T")
 CONFIG_NAME = "kb.toml"
+ReadToml = Callable[[Path], dict[str, Any]]
 FUSIONS = ("min-max", "rrf")
 MODELS = ("auto", "bge-m3", "e5")
 RERANKERS = ("auto", "heads", "none")
@@ -116,23 +118,23 @@ def shipped() -> Path:
     return beside if beside.is_dir() else Path(__file__).resolve().parents[1] / "knowledge"
 
 
-def locate(base: str | Path | None, start: Path | None = None) -> Config:
+def locate(base: str | Path | None, start: Path | None = None, read: ReadToml = toml.read) -> Config:
     """Return the configuration of the base that is meant.
 
     `base` (an argument) comes before KB_BASE, then the nearest kb.toml upwards from `start`, then the shipped base.
-    Raises ConfigError where the base is missing or its kb.toml is not valid.
+    `read` parses a TOML file. Raises ConfigError where the base is missing or its kb.toml is not valid.
     """
     named = base if base not in (None, "") else os.environ.get("KB_BASE")
     if named:
-        return load(Path(named).expanduser())
+        return load(Path(named).expanduser(), read)
     folder = (start or Path.cwd()).resolve()
     for candidate in (folder, *folder.parents):
         if (candidate / CONFIG_NAME).is_file():
-            return replace(_from_toml(candidate / CONFIG_NAME, trusted=False), named=False)
-    return replace(load(shipped()), named=False)
+            return replace(_from_toml(candidate / CONFIG_NAME, read, trusted=False), named=False)
+    return replace(load(shipped(), read), named=False)
 
 
-def load(path: Path) -> Config:
+def load(path: Path, read: ReadToml = toml.read) -> Config:
     """Return the configuration of a named base: a folder, a file, or a kb.toml."""
     try:
         path = path.resolve(strict=True)
@@ -142,26 +144,19 @@ def load(path: Path) -> Config:
         raise ConfigError(f"base can't be used: {path}: {error}") from error
     if path.is_dir():
         if (path / CONFIG_NAME).is_file():
-            return _from_toml(path / CONFIG_NAME, trusted=True)
+            return _from_toml(path / CONFIG_NAME, read, trusted=True)
         if not os.access(path, os.R_OK | os.X_OK):
             raise ConfigError(f"base can't be read: {path}; check its permissions")
         return Config(path, (Collection(path.name or "base", path),))
     if path.name.endswith(".toml"):
-        return _from_toml(path, trusted=True)
+        return _from_toml(path, read, trusted=True)
     if not os.access(path, os.R_OK):
         raise ConfigError(f"base can't be read: {path}; check its permissions")
     return Config(path, (Collection(path.stem, path),))
 
 
-def _from_toml(path: Path, *, trusted: bool) -> Config:
-    import tomllib  # on first use: most bases have no kb.toml
-
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can't be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+def _from_toml(path: Path, read: ReadToml, *, trusted: bool) -> Config:
+    data = read(path)
     _known(path, "", data, ("collections", "index", "search", "semantic", "engine", "serve"))
     entries = data.get("collections", [])
     if not isinstance(entries, list) or not entries:

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kb.errors import ConfigError
+from kb.toml import read, remembered
+
+
+def _old(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    return path
+
+
+def test_what_was_read_is_remembered_until_the_file_changes(tmp_path: Path) -> None:
+    path = _old(tmp_path / "kb.toml", "a = 1\n")
+    assert remembered(path, tmp_path) == {"a": 1}
+    (kept,) = tmp_path.glob("toml-*.json")
+    kept.write_text(kept.read_text().replace('"a": 1', '"a": 7'))
+    assert remembered(path, tmp_path) == {"a": 7}  # it is the copy that answers
+    path.write_text("a = 22\n", encoding="utf-8")
+    assert remembered(path, tmp_path) == {"a": 22}
+
+
+def test_a_damaged_copy_is_parsed_again(tmp_path: Path) -> None:
+    path = _old(tmp_path / "kb.toml", "a = 1\n")
+    remembered(path, tmp_path)
+    (kept,) = tmp_path.glob("toml-*.json")
+    for damage in ("", "{", "[]", '{"of": 1}'):
+        kept.write_text(damage)
+        assert remembered(path, tmp_path) == {"a": 1}
+
+
+def test_dates_and_missing_folders_are_no_trouble(tmp_path: Path) -> None:
+    path = _old(tmp_path / "kb.toml", "day = 2026-11-30\n")
+    assert remembered(path, tmp_path) == read(path) == remembered(path, tmp_path / "missing")
+    assert not list(tmp_path.glob("toml-*"))
+
+
+def test_what_is_no_toml_is_an_error_in_one_line(tmp_path: Path) -> None:
+    path = _old(tmp_path / "kb.toml", "a = \n")
+    with pytest.raises(ConfigError, match="is not valid TOML"):
+        remembered(path, tmp_path)
