@@ -184,6 +184,7 @@ def test_a_model_that_takes_too_long_is_a_warning(
 ) -> None:
     base = make_base(FILES)
     held = threading.Event()
+
     def slow(rows: Matrix) -> Matrix:
         held.wait(30)
         return rows
