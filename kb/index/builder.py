@@ -10,13 +10,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
-from kb.analysis.distance import signature
 from kb.index import grams
 from kb.index.segment import LEAD, MOST_COUNTED
 from kb.index.vocabulary import Arrays, pack
@@ -148,8 +148,10 @@ class SegmentBuilder:
     def _document_counts(self) -> NDArray[np.int32]:
         """Return in how many documents each spelling stands."""
         document, spelling, _ = _spread(self._documents, *_ragged(self._word_spellings))
-        pairs = np.unique(document * len(self._spellings) + spelling)
-        return np.bincount(pairs % max(len(self._spellings), 1), minlength=len(self._spellings)).astype(np.int32)
+        pairs = document * len(self._spellings) + spelling
+        pairs.sort()
+        distinct = pairs[np.diff(pairs, prepend=-1) != 0]
+        return np.bincount(distinct % max(len(self._spellings), 1), minlength=len(self._spellings)).astype(np.int32)
 
     def _units(self) -> tuple[list[array[int]], list[int], list[int], list[int]]:
         units: list[array[int]] = []
@@ -223,7 +225,7 @@ def word_arrays(
     out["word_documents"] = documents[order]
     ordered = [spellings[i] for i in order.tolist()]
     out["word_length"] = np.fromiter((min(len(s), 255) for s in ordered), np.uint8, len(ordered))
-    out["word_signature"] = np.fromiter(map(signature, ordered), np.uint64, len(ordered))
+    out["word_signature"] = grams.signatures(ordered)
     out.update(grams.pack(ordered))
     # The same table from the terms' side: the spellings a term stands for, wanted to mark words in a snippet.
     by_term = np.argsort(table.ravel(), kind="stable")
@@ -242,7 +244,7 @@ def group_arrays(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 def _ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    flat = np.fromiter((item for row in rows for item in row), dtype=np.int32, count=int(counts.sum()))
+    flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(counts.sum()))
     return counts, flat
 
 

@@ -36,6 +36,16 @@ def hashes(spellings: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int
     return out[whole], owner[:count][whole]
 
 
+def signatures(spellings: Sequence[str]) -> NDArray[np.uint64]:
+    """Return for each spelling the 64-bit set of its characters, as `kb.analysis.distance.signature` does for one."""
+    if not spellings:
+        return np.zeros(0, dtype=np.uint64)
+    codes = np.frombuffer("".join(spellings).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    bits = np.uint64(1) << (codes & np.uint32(63)).astype(np.uint64)
+    starts = np.cumsum([0, *map(len, spellings[:-1])])
+    return np.bitwise_or.reduceat(bits, starts)
+
+
 def pack(spellings: Sequence[str]) -> Arrays:
     """Return the arrays that lead from a gram to the spellings that hold it; spellings are known by position."""
     positions = np.array([i for i, s in enumerate(spellings) if len(s) >= SHORTEST and s.isalpha()], dtype=np.int64)
