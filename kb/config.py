@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -265,15 +265,7 @@ def _collection(path: Path, entry: object, trusted: bool) -> Collection:
     name = entry["name"]
     if "@" in name or "/" in name or any(ord(char) < 32 for char in name):
         raise ConfigError(f"{path}: collection name {name!r} may not hold '@', '/' or control characters")
-    root = Path(entry["root"]).expanduser()
-    root = root if root.is_absolute() else path.parent / root
-    resolved = root.resolve()
-    if not resolved.exists():
-        raise ConfigError(f"{path}: root of collection {name!r} not found: {root}")
-    if not trusted and not resolved.is_relative_to(path.parent.resolve()):
-        raise ConfigError(
-            f"{path}: root of collection {name!r} lies outside its folder; name this kb.toml with --base to allow that"
-        )
+    resolved = _root(path, name, entry["root"], trusted)
     values: dict[str, Any] = {"name": name, "root": resolved}
     for key in ("type", "language"):
         if key in entry:
@@ -281,9 +273,7 @@ def _collection(path: Path, entry: object, trusted: bool) -> Collection:
     for key in ("languages", "include", "exclude"):
         if key in entry:
             values[key] = _texts(path, f"collections.{key}", entry[key])
-    for code in (*values.get("languages", ()), *([values["language"]] if "language" in values else [])):
-        if not (code.isascii() and code.isalpha() and code.islower() and len(code) in (2, 3)):
-            raise ConfigError(f"{path}: {code!r} is not a language code; write two lower-case letters, such as 'de'")
+    _codes(path, [*values.get("languages", ()), *([values["language"]] if "language" in values else [])])
     if "hit_level" in entry:
         values["hit_level"] = _typed(path, "collections.hit_level", entry["hit_level"], int, "a number from 1 to 6")
         _positive(path, "collections.hit_level", values["hit_level"], 1, 6)
@@ -294,6 +284,26 @@ def _collection(path: Path, entry: object, trusted: bool) -> Collection:
     if "schema" in entry:
         values["schema"] = _schema(path, name, entry["schema"], trusted)
     return Collection(**values)
+
+
+def _root(path: Path, name: str, value: str, trusted: bool) -> Path:
+    """Return the root of a collection, which may not lie outside an untrusted kb.toml's folder."""
+    root = Path(value).expanduser()
+    root = root if root.is_absolute() else path.parent / root
+    resolved = root.resolve()
+    if not resolved.exists():
+        raise ConfigError(f"{path}: root of collection {name!r} not found: {root}")
+    if not trusted and not resolved.is_relative_to(path.parent.resolve()):
+        raise ConfigError(
+            f"{path}: root of collection {name!r} lies outside its folder; name this kb.toml with --base to allow that"
+        )
+    return resolved
+
+
+def _codes(path: Path, codes: Sequence[str]) -> None:
+    for code in codes:
+        if not (code.isascii() and code.isalpha() and code.islower() and len(code) in (2, 3)):
+            raise ConfigError(f"{path}: {code!r} is not a language code; write two lower-case letters, such as 'de'")
 
 
 def _schema(path: Path, name: str, value: object, trusted: bool) -> Path:
