@@ -181,7 +181,9 @@ class KnowledgeBase(Pages, Likeness, Engined):
             from kb.ranking.semantic import search_semantic
 
             how = fusion or self.config.semantic
-            found = attempt.run(lambda dense: search_semantic(catalog, state, text, dense=dense, settings=how, **shared))
+            found = attempt.run(
+                lambda dense: search_semantic(catalog, state, text, dense=dense, settings=how, **shared, **ranked)
+            )
             if found is not None:
                 return found
             answer = search(catalog, state, text, **shared, **ranked)
@@ -335,6 +337,7 @@ class KnowledgeBase(Pages, Likeness, Engined):
                 bytes=_size(catalog.folder),
                 segments=len(catalog.segments()),
                 pending=len(pending.candidates) - unsure + len(pending.gone),
+                extra=self._engine_status(catalog),
             )
 
         freshness, found = self._read(answer)

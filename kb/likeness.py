@@ -12,6 +12,7 @@ from kb.errors import ArgumentError
 from kb.reading import checks
 
 if TYPE_CHECKING:
+    from kb.embedding.protocol import Matrix
     from kb.index.catalog import Catalog
     from kb.index.embed import ReadRaw
     from kb.ranking.dense import Attempt, Dense
@@ -34,6 +35,8 @@ class Likeness:
         _read: Callable[..., tuple[Any, Any]]
         _catalog: Callable[[], Catalog]
         _query: Callable[[str], str]
+        _nearest: Callable[[Sequence[float], str, int], ChunksAnswer | None]
+        _nearest_by: Callable[[Catalog, tuple[str, int], Matrix, str, int], ChunksAnswer | None]
         _known_collections: Callable[[Sequence[str]], None]
         _known_types: Callable[[Catalog, Sequence[str]], None]
 
@@ -86,14 +89,27 @@ class Likeness:
         given = None if vector is None else similar.check_vector(vector)
         similar.check_count("limit", limit, similar.MOST)
         self._known_collections([collection])
+        if vector is not None:
+            held = self._nearest(vector, collection, limit)
+            if held is not None:
+                return held
         return self._likeness(
             ChunksAnswer,
             (),
-            lambda catalog, dense: similar.chunks(
-                catalog, dense.view(catalog), similar.of_dimension(given, dense.embedder.dimension)
-                if given is not None else dense.queries([text or ""]), collection=collection, limit=limit,
-            ),
-        )  # fmt: skip
+            lambda catalog, dense: self._chunks(catalog, dense, text, given, collection, limit),
+        )
+
+    def _chunks(
+        self, catalog: Catalog, dense: Dense, text: str | None, given: Matrix | None, collection: str, limit: int
+    ) -> ChunksAnswer:
+        from kb.reading import similar
+
+        if given is not None:
+            asked = similar.of_dimension(given, dense.embedder.dimension)
+        else:
+            asked = dense.queries([text or ""])
+        held = self._nearest_by(catalog, (dense.embedder.id, dense.embedder.dimension), asked, collection, limit)
+        return held or similar.chunks(catalog, dense.view(catalog), asked, collection=collection, limit=limit)
 
     def vector(self, query: str, *, top_k: int = 5, collections: Sequence[str] = (), types: Sequence[str] = ()) -> VectorAnswer:
         """Return the sections nearest to a query by deterministic lexical vectors; no model is needed."""

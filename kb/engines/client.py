@@ -7,9 +7,9 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kb.engines.store import DENSE, KEYWORDS, NAMES, NUMBERS, TEXT, Ask, Found, Held, Point
+from kb.engines.store import DENSE, KEYWORDS, NAMES, NUMBERS, TEXT, Ask, Found, Held, Point, Vector
 from kb.errors import EngineUnusable, NotAvailable
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ ASK_SECONDS = 5
 WRITE_SECONDS = 30
 ASK_TRIES = 2
 WRITE_TRIES = 8
+PAGE = 256
+"""Points in one answer that brings vectors back."""
 PAUSE = 0.2
 """Seconds before the second try; each further one waits twice as long."""
 LONGEST_PAUSE = 20.0
@@ -120,6 +122,28 @@ class ClientStore:
             [Found(point.score, point.payload or {}) for point in answer.points if point.score > 0 or ask.using == DENSE]
             for ask, answer in zip(asks, answers, strict=True)
         ]
+
+    def scroll(self, collection: str, after: str | None) -> tuple[list[Vector], str | None]:
+        """Return a page of the points that have a dense vector; those of a collection without one are none."""
+        from qdrant_client.http import models
+
+        chosen = models.Filter(must=[models.HasVectorCondition(has_vector=DENSE)])
+        try:
+            records, following = self._tried(
+                lambda: self._client.scroll(
+                    collection, chosen, limit=PAGE, offset=after, with_payload=["model", "vector_key"], with_vectors=[DENSE]
+                ),
+                WRITE_TRIES,
+                missing=True,
+            )
+        except _Missing:
+            return [], None
+        found = []
+        for record in records:
+            vectors = record.vector
+            if isinstance(vectors, dict) and DENSE in vectors:
+                found.append(Vector(cast("list[float]", vectors[DENSE]), record.payload or {}))
+        return found, None if following is None else str(following)
 
     def switch(self, alias: str, collection: str) -> None:
         """Make the alias stand for a collection; the server does both halves at once."""

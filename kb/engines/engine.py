@@ -12,18 +12,24 @@ from kb.engines import state
 from kb.engines.candidates import FIRST, CandidateRanker
 from kb.engines.fill import Filler, Progress
 from kb.engines.state import Filled
-from kb.engines.store import Store
-from kb.errors import IndexBusy
+from kb.engines.store import DENSE, Ask, Store
+from kb.errors import ArgumentError, EngineUnusable, IndexBusy
 from kb.index.catalog import Catalog
 from kb.index.snapshot import Snapshot
 from kb.ranking.ranker import Weights
 
 if TYPE_CHECKING:
+    from kb.embedding.protocol import Matrix
     from kb.index.embed import View
+    from kb.reading.likeness import ChunksAnswer
 
 KEY = "KB_QDRANT_KEY"
 WRITTEN_AT_SEARCH = 20
 """Documents that a search brings to the engine itself; more is for `kb index`."""
+EXACT_PASSAGES = 50_000
+"""Up to so many passages a question is compared with every vector; beyond, the server's graph finds the nearest."""
+DIGITS = 6
+_TIED = 16
 _INDEX = "run: kb index"
 
 
@@ -61,6 +67,60 @@ class Engine:
                 self.fill(catalog, snapshot, weights, wait=0.0)
             except IndexBusy:  # whoever writes there now writes this too
                 return
+
+    def nearest(self, catalog: Catalog, vector: Matrix, collection: str, limit: int) -> ChunksAnswer | None:
+        """Return the passages of a collection nearest to a vector (shape (1, n)), None where the engine can't say.
+
+        ArgumentError where the vectors it holds have another number of dimensions. Call it inside `catalog.reading()`.
+        """
+        from kb.reading.likeness import Chunk, ChunksAnswer
+
+        held = state.current(catalog) if catalog.folder is not None and state.made(catalog) else None
+        dimension = held.settings["dimension"] if held is not None else None
+        if held is None or dimension is None or state.behind(catalog, state.PUT, state.GONE, state.VECTORS):
+            return None
+        if vector.shape[1] != dimension:
+            raise ArgumentError(f"the vector has {vector.shape[1]} numbers; those of this base have {dimension}")
+        passages = int(catalog.db.execute("SELECT count(*) FROM passages").fetchone()[0])
+        asked = Ask(
+            DENSE, vector[0], limit + _TIED, {"collection": [collection], "kind": ["passage"]},
+            ("chunk_id", "document_title", "content", "source", "lines"), exact=passages <= EXACT_PASSAGES,
+        )  # fmt: skip
+        answers = self.store.ask(held.collection, [asked])
+        if answers is None:
+            return None
+        rows = [(max(round(min(one.score, 1.0), DIGITS), 0.0), one.payload) for one in answers[0]]
+        rows.sort(key=lambda row: (-row[0], row[1]["source"], row[1]["lines"][0], row[1]["chunk_id"]))
+        return ChunksAnswer(
+            available=True,
+            results=tuple(Chunk(p["chunk_id"], p["document_title"], p["content"], score) for score, p in rows[:limit]),
+        )
+
+    def model(self, catalog: Catalog) -> tuple[str, int] | None:
+        """Return the model and dimension of the vectors that the engine holds."""
+        held = state.current(catalog) if catalog.folder is not None and state.made(catalog) else None
+        if held is None or held.settings["model"] is None:
+            return None
+        return str(held.settings["model"]), int(held.settings["dimension"])
+
+    def status(self, catalog: Catalog) -> dict[str, Any]:
+        """Return what the engine holds and how far it is behind; `error` where it does not answer."""
+        out: dict[str, Any] = {"kind": "qdrant", "alias": self.alias}
+        known = catalog.folder is not None and state.made(catalog)
+        filled = state.current(catalog) if known else None
+        out["behind"] = state.behind(catalog, state.PUT, state.GONE) if filled is not None else None
+        out["without_vectors"] = state.behind(catalog, state.VECTORS) if filled is not None else None
+        try:
+            out["version"] = self.store.version()
+            held = self.store.held(filled.collection) if filled is not None else None
+            out["points"] = held.points if held is not None else 0
+            out["shards"] = held.shards if held is not None else 0
+            out["state"] = held.status if held is not None else "not filled"
+            if filled is not None:
+                out["dimension"] = filled.settings["dimension"]
+        except EngineUnusable as error:
+            out["error"] = str(error)
+        return out
 
     def search(self, catalog: Catalog, weights: Weights, match: dict[str, Sequence[str]]) -> Search:
         """Return what ranks a query in the state of the catalog that is being read."""

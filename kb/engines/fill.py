@@ -84,7 +84,7 @@ class Filler:
                 made = self._made(numbers, target)
             if not numbers:
                 break
-            bare = self._put(target.collection, made)
+            bare = self._put(target.collection, made, target)
             target = replace(target, done=numbers[-1])
             with self._catalog.writing():
                 state.put(self._catalog, "building", target)
@@ -151,7 +151,7 @@ class Filler:
                 held = {source: number for number, source in self._sources(found)}
             if not found:
                 return written
-            bare = self._put(collection, made)
+            bare = self._put(collection, made, target)
             for place in dict.fromkeys((one.collection, one.source) for one in found):
                 kept = [point.id for number, points, _ in made if number == held.get(place) for point in points]
                 if place in held and not any(number == held[place] for number, _, _ in made):
@@ -181,11 +181,12 @@ class Filler:
         maker = PointMaker(self._catalog, self._snapshot(), used.text, used.head, Means(*target.means), self._view)
         return list(maker.points(documents))
 
-    def _put(self, collection: str, made: Sequence[tuple[int, list[Point], bool]]) -> list[int]:
-        """Write points; return the documents that lack vectors."""
+    def _put(self, collection: str, made: Sequence[tuple[int, list[Point], bool]], target: Filled) -> list[int]:
+        """Write points; return the documents that lack vectors which the collection has a place for."""
         for batch in batches((point for _, points, _ in made for point in points), PUT_POINTS):
             self._store.put(collection, batch)
-        return [document for document, _, bare in made if bare]
+        unsure = self._view is None and target.settings["model"] is not None
+        return [document for document, points, bare in made if bare or (unsure and points)]
 
 
 def _same(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

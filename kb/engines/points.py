@@ -133,31 +133,36 @@ class PointMaker:
             own: dict[str, Any] = {**shared, "hit": int(segment.hit_section[hit])}
             for unit in range(int(segment.hit_start[hit]), int(segment.hit_start[hit + 1])):
                 passage = int(segment.unit_passage[unit])
-                if passage == LEAD:
-                    out.append(Point(point_id(collection, source, f"lead {place}"), {TEXT: text[unit - units.start]}, None, own))
-                    continue
-                dense, missing = self._dense(passage)
+                lead = passage == LEAD
+                dense, missing, made_of = self._dense(own["hit"] if lead else passage, lead)
                 bare = bare or missing
-                payload = {**own, "passage": passage, **shown[passage]}
+                if lead:
+                    id_ = point_id(collection, source, f"lead {place}")
+                    out.append(Point(id_, {TEXT: text[unit - units.start]}, dense, {**own, "kind": "lead", **made_of}))
+                    continue
+                payload = {**own, "kind": "passage", "passage": passage, **shown[passage], **made_of}
                 out.append(
                     Point(point_id(collection, source, payload["chunk_id"]), {TEXT: text[unit - units.start]}, dense, payload)
                 )
             for name, unit in enumerate(range(int(segment.name_start[hit]), int(segment.name_start[hit + 1]))):
-                out.append(
-                    Point(point_id(collection, source, f"name {place} {name}"), {NAMES: head[unit - names.start]}, None, own)
-                )
+                id_ = point_id(collection, source, f"name {place} {name}")
+                out.append(Point(id_, {NAMES: head[unit - names.start]}, None, {**own, "kind": "name"}))
         return document, out, bare
 
-    def _dense(self, passage: int) -> tuple[NDArray[np.float32] | None, bool]:
-        """Return the vector of a passage, and whether it should have one and has none."""
-        if self._view is None:
-            return None, False
-        row = int(self._view.rows_of(np.array([passage]))[0])
-        if row < 0:
-            from kb.index.vectors import MISSING
+    def _dense(self, number: int, lead: bool) -> tuple[NDArray[np.float32] | None, bool, dict[str, Any]]:
+        """Return the vector of a passage or lead, whether it should have one and has none, and what it was made of."""
+        view = self._view
+        if view is None:
+            return None, False, {}
+        from kb.index.embed import LEAD_OFFSET
+        from kb.index.vectors import MISSING
 
-            return None, row == MISSING
-        return np.asarray(self._view.store.matrix[row], dtype=np.float32), False
+        number += LEAD_OFFSET if lead else 0
+        row = int(view.rows_of(np.array([number]))[0])
+        if row < 0:
+            return None, row == MISSING, {}
+        made_of = {"model": view.store.model, "vector_key": f"{int(view.store.keys[row]):016x}"}
+        return np.asarray(view.store.matrix[row], dtype=np.float32), False, made_of
 
     def _passages(self, document: int, collection: str, source: str, title: str, language: str) -> Mapping[int, dict[str, Any]]:
         paths: dict[str, str] = {}

@@ -19,7 +19,7 @@ TEXT = "bm25"
 NAMES = "names"
 """The sparse vector of a name (a title or an alias)."""
 DENSE = "dense"
-KEYWORDS = ("collection", "type", "language", "status", "source", "section_id")
+KEYWORDS = ("kind", "collection", "type", "language", "status", "source", "section_id")
 """Payload that is looked up as a whole word."""
 NUMBERS = ("hit",)
 
@@ -61,6 +61,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Vector:
+    """The dense vector of a point, and its payload."""
+
+    vector: Sequence[float]
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What a collection holds: points, shards, and whether the server calls it well (`green`)."""
 
@@ -90,6 +98,10 @@ class Store(Protocol):
 
     def ask(self, collection: str, asks: Sequence[Ask]) -> list[list[Found]] | None:
         """Return the answers to several questions, best first, or None where there is no such collection."""
+        ...
+
+    def scroll(self, collection: str, after: str | None) -> tuple[list[Vector], str | None]:
+        """Return some of the points that have a dense vector, and what continues after them (None at the end)."""
         ...
 
     def switch(self, alias: str, collection: str) -> None:

@@ -26,7 +26,7 @@ from kb.ranking import weights as numbers
 from kb.ranking.dense import Dense, HitCosines, best_unit, cosines
 from kb.ranking.plan import plan
 from kb.ranking.query import Query, parse
-from kb.ranking.ranker import HitMask, Scored, Weights
+from kb.ranking.ranker import HitMask, Scored, Weights, rank
 from kb.ranking.search import Filters
 
 At = tuple[int, int]
@@ -71,6 +71,7 @@ def search_semantic(
     fuzzy: bool = True,
     snippets: bool = True,
     explain: bool = False,
+    rank_by: search.Rank = rank,
 ) -> SearchAnswer:
     """Answer a query in semantic mode. Call it inside `catalog.reading()`. SemanticUnavailable where it can't be."""
     query = parse(text)
@@ -80,7 +81,9 @@ def search_semantic(
         return SearchAnswer(query.text, "semantic", (), 0, corrected=made.corrected)
     asked = question(parse(made.corrected)) if made.corrected else asked
     named = search.named_sections(catalog, query)
-    made, ranking, warning = search.ranked(catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, named, weights)
+    made, ranking, warning = search.ranked(
+        catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, named, weights, rank_by
+    )
     masks = search.masks(catalog, snapshot, made, filters)
     found = cosines(snapshot, dense.view(catalog), dense.queries([asked]))
     near = _near(catalog, snapshot, found, masks, numbers.DENSE_CANDIDATES)

@@ -10,7 +10,7 @@ from typing import Any
 
 import qdrant_edge as edge
 
-from kb.engines.store import DENSE, KEYWORDS, NAMES, NUMBERS, TEXT, Ask, Found, Held, Point
+from kb.engines.store import DENSE, KEYWORDS, NAMES, NUMBERS, TEXT, Ask, Found, Held, Point, Vector
 
 
 class EdgeStore:
@@ -64,6 +64,17 @@ class EdgeStore:
             rows.sort(key=lambda found: -found.score)
             del rows[ask.limit :]
         return out
+
+    def scroll(self, collection: str, after: str | None) -> tuple[list[Vector], str | None]:
+        shards = self._shards(collection)
+        number, _, last = (after or "0 ").partition(" ")
+        records, following = shards[int(number)].scroll(
+            edge.ScrollRequest(offset=last or None, limit=50, with_payload=["model", "vector_key"], with_vector=[DENSE])
+        )
+        found = [Vector(one.vector[DENSE], one.payload or {}) for one in records if DENSE in (one.vector or {})]
+        if following is not None:
+            return found, f"{number} {following}"
+        return found, f"{int(number) + 1} " if int(number) + 1 < len(shards) else None
 
     def switch(self, alias: str, collection: str) -> None:
         self.aliases[alias] = collection

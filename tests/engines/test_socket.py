@@ -18,6 +18,7 @@ from kb.base import KnowledgeBase
 from kb.engines import client, fill
 from kb.errors import EngineUnusable
 
+pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact")  # said by the client's own memory
 MakeBase = Callable[..., Base]
 
 
