@@ -25,8 +25,8 @@ from kb.index.catalog import Catalog
 from kb.index.vectors import MISSING, Keys, VectorStore
 from kb.reading.likeness import VectorsMade
 
-BATCH = 16
-"""Texts embedded between two writes: a few seconds of work for the small model on two cores, all that a kill can cost."""
+BATCH = 8
+"""Texts embedded between two writes: some seconds of work for the small model on two cores, all that a kill can cost."""
 RAW_CHARACTERS = 4000
 LEAD_CHARACTERS = 2500
 """Of the first part of a section: on long sections (FPF dev) vectors of leads found more than those of first passages."""
