@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OLDEST = (1, 10)
-"""The first server version with the Query API."""
+OLDEST = (1, 13)
+"""The first server version that knows all that is asked: the Query API (1.10), and which points have a vector (1.13)."""
 ASK_SECONDS = 5
 WRITE_SECONDS = 30
 ASK_TRIES = 2

@@ -114,11 +114,11 @@ class Engined:
         view = self._held_view(catalog, engine)
         return engine.fill(catalog, lambda: self._state(catalog), self._own_weights(), view, progress)
 
-    def engine_export(self) -> int:
-        """Bring the engine to what the files hold, with the vectors that are there; return how many documents were written."""
-        self._named_engine()
+    def engine_export(self) -> dict[str, Any]:
+        """Bring the engine to what the files hold, with the vectors that are there; return its part of the status."""
+        engine = self._named_engine()
         self.index()
-        return self._fill_engine(self._catalog())
+        return engine.status(self._catalog())
 
     def engine_import(self) -> int:
         """Take the vectors that the engine holds into this index, for texts that have none here; return how many.

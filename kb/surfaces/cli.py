@@ -24,6 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in arguments
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the command
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -98,6 +101,7 @@ _COMMANDS = {
     "chunks": "similar",
     "vector": "vector",
     "model": "model",
+    "engine": "engine",
     "doctor": "doctor",
     "mcp": "serve",
     "serve": "serve",

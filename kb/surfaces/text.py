@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kb.answers import IndexAnswer, ListAnswer, RawWindow, Result, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
@@ -181,9 +181,21 @@ def status(answer: StatusAnswer) -> str:
         lines += [f"  id {one_line(i)} is claimed by: {', '.join(map(one_line, sources))}" for i, sources in held.clashes]
     lines.append(f"index: {one_line(answer.index)} ({answer.bytes / 1e6:.1f} MB, {answer.segments} segments)")
     lines.append(f"changed since: {answer.pending} files")
+    engine = answer.extra.get("engine")
+    if engine:
+        lines.append(_engine(engine))
     if answer.warning:
         lines.append(f"warning: {one_line(answer.warning)}")
     return "\n".join(lines) + "\n"
+
+
+def _engine(held: Mapping[str, Any]) -> str:
+    if "error" in held:
+        return f"engine: {one_line(held['error'])}"
+    behind = "not filled yet" if held["behind"] is None else f"{held['behind']} documents behind"
+    waiting = f", {held['without_vectors']} wait for vectors" if held["without_vectors"] else ""
+    points = f"{held['points']} points in {held['shards']} shards, {held['state']}"
+    return f"engine: {held['kind']} {held['version']}, {one_line(held['alias'])}: {points}; {behind}{waiting}"
 
 
 def _noted(name: str, notes: Iterable[str]) -> list[str]:

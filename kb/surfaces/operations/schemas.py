@@ -229,7 +229,8 @@ STATUS = answer(
         ),
         "index": ANY,
         "warning": MAYBE_TEXT,
-    }
+    },
+    {"engine": ANY},
 )
 
 NEW = answer(
