@@ -117,8 +117,10 @@ def prepare(folder: Path, size: int, count: int, target: Path) -> None:
             file.write(terms.tobytes())
             lengths.append(batch.lengths)
             unit = np.repeat(np.arange(len(batch.lengths)), batch.lengths)
-            pairs = np.unique(terms.astype(np.int64) * len(batch.lengths) + unit)
-            frequency += np.bincount(pairs // len(batch.lengths), minlength=len(frequency))
+            pairs = terms.astype(np.int64) * len(batch.lengths) + unit
+            pairs.sort()
+            distinct = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))]
+            frequency += np.bincount(distinct // len(batch.lengths), minlength=len(frequency))
     (target / "lengths.i32").write_bytes(np.concatenate(lengths).tobytes())
     (target / "vocabulary.json").write_text(json.dumps(source.vocabulary, ensure_ascii=False), encoding="utf-8")
     (target / "queries.json").write_text(json.dumps(queries(source, frequency, size, count)), encoding="utf-8")
