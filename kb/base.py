@@ -383,6 +383,27 @@ class KnowledgeBase(Pages, Likeness, Engined):
             made,
         )
 
+    def watch(self, *, semantic: bool = False, stop: threading.Event | None = None) -> Iterator[IndexAnswer]:
+        """Keep the index up to date until `stop` is set or the user interrupts; yield what each run did, the first one always.
+
+        Errors as for `index`, except that another writer is waited for.
+        """
+        from kb.index.watch import changes
+
+        yield self.index(semantic=semantic)
+        due = True  # what changed before the watch began
+        for changed in changes(self.config.collections, stop):
+            due = due or changed
+            if not due:
+                continue
+            try:
+                answer = self.index(semantic=semantic)
+            except IndexBusy:
+                continue  # and again a second later
+            due = False
+            if answer.indexed or answer.removed:
+                yield answer
+
     def _discard(self) -> None:
         """Remove a catalog too damaged to be replaced from within, so that a rebuild starts from nothing."""
         self.close()

@@ -92,14 +92,17 @@ def queries(
     languages = sorted(source.streams)
     weights = np.array([len(source.streams[language]) for language in languages], dtype=float)
     out: dict[str, list[list[int]]] = {"keywords": [], "sentences": []}
+    tries = 0
     while min(map(len, out.values())) < count:
+        tries += 1
         stream = source.streams[languages[int(chance.choice(len(languages), p=weights / weights.sum()))]]
         start = int(chance.integers(0, len(stream) - 200))
         if len(out["sentences"]) < count:
             sentence = source.term_of[stream[start : start + int(chance.integers(8, 15))]]
             out["sentences"].append([*dict.fromkeys(sentence.tolist())])
         near = np.unique(source.term_of[stream[start : start + 120]])
-        rare = near[(frequency[near] > 0) & (frequency[near] < units / 100)]
+        # In a small or poor text few words are that rare: then any do.
+        rare = near[(frequency[near] > 0) & (frequency[near] < (units / 100 if tries < 20 * count else units))]
         if len(rare) >= 4 and len(out["keywords"]) < count:
             out["keywords"].append(chance.choice(rare, size=int(chance.integers(2, 5)), replace=False).tolist())
     return out
