@@ -190,10 +190,8 @@ def chart(results: dict[str, Any]) -> str:
             out.append(f'<rect x="{_LEFT}" y="{y + 2}" width="{width:.1f}" height="{_ROW - 4}" rx="2" fill="{colour}"/>')
             spread = f'x1="{x(value["low"]):.1f}" x2="{x(value["high"]):.1f}" y1="{middle:.1f}" y2="{middle:.1f}"'
             out.append(f'<line {spread} stroke="#212529" stroke-width="1.5"/>')
-            out.append(
-                shown=f"{value['p50']:.3g}</text>"
-                f'<text x="{max(x(value["high"]), _LEFT + width) + 6:.1f}" y="{middle + 4:.1f}" fill="#495057">' + shown
-            )
+            at = f'x="{max(x(value["high"]), _LEFT + width) + 6:.1f}" y="{middle + 4:.1f}"'
+            out.append(f'<text {at} fill="#495057">{value["p50"]:.3g}</text>')
             y += _ROW
     out.append("</svg>\n")
     return "\n".join(out)
