@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import json
 from pathlib import Path
 
@@ -95,6 +96,18 @@ def test_other_addresses_methods_and_bodies_are_refused_as_json(served: Served) 
     assert served.ask("/api/search", method="POST", body=deep, headers={"content-type": "application/json"}).status == 400
     large = b" " * (5 * 1024 * 1024)
     assert served.ask("/api/search", method="POST", body=large, headers={"content-type": "application/json"}).status == 413
+
+
+@pytest.mark.parametrize("path", ["/api/search", "/mcp"])
+def test_a_large_body_that_names_no_length_is_refused_as_one_that_does(served: Served, path: str) -> None:
+    connection = http.client.HTTPConnection(served.host, served.port, timeout=30)
+    pieces = (b" " * 65536 for _ in range(65))
+    kinds = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    connection.request("POST", path, body=pieces, headers=kinds, encode_chunked=True)
+    response = connection.getresponse()
+    assert response.status == 413
+    assert "the body has more than" in json.loads(response.read())["error"]
+    connection.close()
 
 
 def test_an_unchanged_answer_is_not_sent_twice(served: Served) -> None:

@@ -20,7 +20,7 @@ from kb.errors import ArgumentError, KBError
 from kb.surfaces.calls import Calls
 from kb.surfaces.http import openapi
 from kb.surfaces.http.arguments import from_json, from_query
-from kb.surfaces.http.guard import App, Guard, Rules
+from kb.surfaces.http.guard import App, Guard, Refused, Rules
 from kb.surfaces.http.responses import answer, status_of
 from kb.surfaces.operations.model import Operation
 from kb.surfaces.operations.registry import operations, writable
@@ -77,7 +77,7 @@ def application(base: KnowledgeBase, rules: Rules) -> App:
         routes=routes,
         middleware=middleware,
         lifespan=lifespan,
-        exception_handlers={KBError: _failed, HTTPException: _refused},
+        exception_handlers={KBError: _failed, HTTPException: _refused, Refused: _stopped},
     )
     app.router.redirect_slashes = False
     return Guard(app, rules)
@@ -136,3 +136,9 @@ async def _refused(_: Request, error: Exception) -> Response:
     messages = {404: "there is no such address; /openapi.json lists them", 405: "this address does not take that method"}
     headers = dict(error.headers or {})
     return JSONResponse({"error": messages.get(error.status_code, error.detail)}, status_code=error.status_code, headers=headers)
+
+
+async def _stopped(_: Request, error: Exception) -> Response:
+    # A body that turned out too large while it was read.
+    assert isinstance(error, Refused)
+    return JSONResponse({"error": str(error)}, status_code=error.status, headers={"connection": "close"})
