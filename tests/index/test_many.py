@@ -112,7 +112,7 @@ def readers_and_writers(make_base: MakeBase, processes: int, threads: int, secon
     assert [found for found in results if not isinstance(found, tuple)] == []
     assert [failure for _, failures in results for failure in failures] == []
     assert len(results) == processes + 2
-    assert all(count > 1 for count, _ in results), results
+    assert all(count > 0 for count, _ in results), results
     assert base.open().search("marker", limit=50).as_json() == base.rebuilt().search("marker", limit=50).as_json()
 
 

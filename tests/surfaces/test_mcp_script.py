@@ -15,6 +15,8 @@ from mcp import Client, StdioServerParameters
 
 from .served import environment
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [
     "How is trust in a conclusion assembled from many parts?",
     "What is a bounded context?",

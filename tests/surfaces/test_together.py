@@ -7,9 +7,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
+import pytest
 from mcp import Client, StdioServerParameters
 
 from .served import command, environment, serving, write
+
+pytestmark = pytest.mark.slow
 
 
 def test_two_agents_and_a_server_are_current_while_files_change(tmp_path: Path) -> None:
