@@ -291,7 +291,7 @@ def _collection(path: Path, entry: object, trusted: bool) -> Collection:
 
 def _root(path: Path, name: str, value: str, trusted: bool) -> Path:
     """Return the root of a collection, which may not lie outside an untrusted kb.toml's folder."""
-    root = Path(value).expanduser()
+    root = Path(_storable(path, "collections.root", value)).expanduser()
     root = root if root.is_absolute() else path.parent / root
     resolved = root.resolve()
     if not resolved.exists():
@@ -303,6 +303,12 @@ def _root(path: Path, name: str, value: str, trusted: bool) -> Path:
     return resolved
 
 
+def _storable(path: Path, key: str, value: str) -> str:
+    if "\0" in value:
+        raise ConfigError(f"{path}: {key} may not hold NUL")
+    return value
+
+
 def _codes(path: Path, codes: Sequence[str]) -> None:
     for code in codes:
         if not (code.isascii() and code.isalpha() and code.islower() and len(code) in (2, 3)):
@@ -311,7 +317,8 @@ def _codes(path: Path, codes: Sequence[str]) -> None:
 
 def _schema(path: Path, name: str, value: object, trusted: bool) -> Path:
     """Return the schema file of a collection, which like its root may not lie outside an untrusted kb.toml's folder."""
-    given = Path(_typed(path, "collections.schema", value, str, "the path of a TOML file")).expanduser()
+    text: str = _typed(path, "collections.schema", value, str, "the path of a TOML file")
+    given = Path(_storable(path, "collections.schema", text)).expanduser()
     resolved = (given if given.is_absolute() else path.parent / given).resolve()
     if not resolved.is_file():
         raise ConfigError(f"{path}: schema of collection {name!r} not found: {given}")

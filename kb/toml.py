@@ -27,6 +27,8 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} can't be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply") from error
 
 
 def remembered(path: Path, folder: Path) -> dict[str, Any]:

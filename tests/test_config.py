@@ -55,6 +55,8 @@ def test_a_kb_toml_is_read(tmp_path: Path) -> None:
         (COLLECTION + "hit_level = 7\n", r"collections\.hit_level must be from 1 to 6"),
         (COLLECTION + "language = 'german'\n", "'german' is not a language code"),
         (COLLECTION + "languages = 'ru'\n", r"collections\.languages must be a list of texts"),
+        ('[[collections]]\nname = "a"\nroot = "d\\u0000"\n', r"collections\.root may not hold NUL"),
+        (COLLECTION + 'schema = "s\\u0000"\n', r"collections\.schema may not hold NUL"),
         ("index = 3\n" + COLLECTION, r"index must be a table: \[index\]"),
         ("not toml", "is not valid TOML"),
         (b"\xff\xfe\x00", "can't be read"),

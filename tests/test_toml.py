@@ -44,3 +44,6 @@ def test_what_is_no_toml_is_an_error_in_one_line(tmp_path: Path) -> None:
     path = _old(tmp_path / "kb.toml", "a = \n")
     with pytest.raises(ConfigError, match="is not valid TOML"):
         remembered(path, tmp_path)
+    path = _old(tmp_path / "kb.toml", "a = " + "[" * 5000 + "]" * 5000 + "\n")
+    with pytest.raises(ConfigError, match="is nested too deeply"):
+        remembered(path, tmp_path)

@@ -76,7 +76,7 @@ def _decoded(source: str, data: bytes, warnings: list[str]) -> str:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _marked(source, data[len(mark) :], encoding, warnings)
-    if b"\0" in data:
+    if b"\0" in data and not _narrow(data):
         wide = _utf16(data)
         if wide is not None:
             warnings.append(f"{source}:1: not UTF-8, read as {wide[0]}")
@@ -113,6 +113,19 @@ def _marked(source: str, data: bytes, encoding: str, warnings: list[str]) -> str
     except UnicodeDecodeError as error:
         warnings.append(f"{source}:1: byte {error.start} and others are not {encoding.upper()}, read as \ufffd")
         return data.decode(encoding, "replace")
+
+
+def _narrow(data: bytes) -> bool:
+    """UTF-8 that a few NULs got into: in UTF-16 these, or the control characters that high bytes look like, are many."""
+    sample = data[:_SAMPLE]
+    controls = len(sample) - len(sample.translate(None, b"\0" + _CONTROLS))
+    if controls * 10 > len(sample):
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _utf16(data: bytes) -> tuple[str, str] | None:

@@ -37,7 +37,8 @@ class Query:
 
 def parse(text: str) -> Query:
     """Read a query. Order and spelling of words are kept, repeats dropped."""
-    text = text.strip()
+    # Half of a surrogate pair stands in no text, and SQLite takes none.
+    text = text.encode("utf-8", "replace").decode("utf-8").strip()
     found: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []

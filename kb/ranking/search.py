@@ -176,7 +176,7 @@ def _documents(catalog: Catalog, filters: Filters) -> list[int] | None:
     for column, chosen in (
         ("collection", filters.collections),
         ("type", filters.types),
-        ("status", (filters.status,) if filters.status is not None else ()),
+        ("status", (filters.status.encode("utf-8", "replace").decode("utf-8"),) if filters.status is not None else ()),
         ("language", (filters.language,) if filters.language is not None else ()),
     ):
         if chosen:

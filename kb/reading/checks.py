@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from kb.errors import ArgumentError
 
 _LONGEST_ID = 512
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""Control characters, and halves of surrogate pairs, which no file and no index can hold."""
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
@@ -29,7 +30,7 @@ def check_id(id_: str) -> str:
     if len(id_) > _LONGEST_ID:
         raise ArgumentError(f"an id may have {_LONGEST_ID} characters at most, got {len(id_)}")
     if _CONTROL.search(id_):
-        raise ArgumentError("an id may not hold control characters")
+        raise ArgumentError("an id may not hold control characters or halves of surrogate pairs")
     if ".." in re.split(r"[/\\]", id_) or id_.startswith(("/", "\\", "~")):
         raise ArgumentError(f"not an id or a source path inside the base: {id_}")
     return unicodedata.normalize("NFC", id_.strip())

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     as_json = "--json" in arguments
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the command
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

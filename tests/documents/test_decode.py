@@ -29,6 +29,12 @@ def test_nul_is_removed_and_reported_with_its_line() -> None:
     assert made.warnings == ("a.md:3: NUL characters (1 in the file), removed",)
 
 
+@pytest.mark.parametrize("nul", ["# Nul\n\nwo\0rd and another\n", "# Nul\n\nword\0 and another\n", "# Роль\n\nсло\0во и ещё\n"])
+def test_one_nul_does_not_make_a_short_file_utf16(nul: str) -> None:
+    for text in (nul, nul.replace("# ", "#  ")):  # the NUL at an even place, and at an odd one
+        assert parse("a.md", text.encode()).text == text.replace("\0", "")
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
 def test_a_marked_encoding_needs_no_warning(encoding: str) -> None:
     made = parse("a.md", "# Роль\n\nтекст\n".encode(encoding))

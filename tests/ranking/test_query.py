@@ -68,6 +68,13 @@ def test_ten_thousand_strings_of_signs_find_or_find_not_but_never_raise(base: Ba
         assert all(result.score > 0 for result in answer.results)
 
 
+def test_half_of_a_surrogate_pair_is_no_word_and_no_error(base: Base) -> None:
+    for query in ("\ud800", 'trust "\udcff"', "trust -\udcff"):
+        base.kb.search(query).query.encode()
+    assert base.kb.search("trust \ud800").results == base.kb.search("trust").results
+    assert not base.kb.search("trust", status="\ud800").results
+
+
 @settings(max_examples=100)
 @given(st.one_of(st.text(min_size=1, max_size=60), st.text(alphabet=SIGNS, min_size=1, max_size=40)))
 def test_any_string_is_answered_with_sections_that_share_a_word(base: Base, query: str) -> None:

@@ -301,6 +301,13 @@ def test_no_command_touches_the_documents_folder(kb: Kb, base: Base) -> None:
         assert folder_hash(base.root) == before, arguments
 
 
+def test_a_closed_output_is_no_traceback(base: Base) -> None:
+    command = f'"{sys.executable}" -m kb search trust --base "{base.root}"'
+    run = subprocess.run(["bash", "-c", f"{command} >&-"], capture_output=True, check=False)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert subprocess.run(["bash", "-c", f"{command} >&- 2>&-"], check=False).returncode == 0
+
+
 def test_nothing_but_the_answer_is_printed_into_a_pipe(kb: Kb, base: Base) -> None:
     run = kb("index", "--base", str(base.root))
     assert run.err == ""
