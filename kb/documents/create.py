@@ -262,13 +262,19 @@ def _built(made: Draft, place: Place, name: str, now: str, dates: Mapping[str, s
     body = made.body
     source = "/".join((*_below(place.folder, PurePosixPath(place.path).parts), name + made.suffix))
     document = parse(source, (front + body).encode("utf-8"))
-    if document.error is None and not document.sections:
-        # A page without text of its own still has to be found by its title.
+    if document.error is None and _untitled(made, document):
+        # Without a text of its own, or with a lesser heading first, the page would not bear its title.
         body = _titled(made) + body
         document = parse(source, (front + body).encode("utf-8"))
     if document.error is not None:
         raise ArgumentError(f"this document can't be created: {document.error}")
     return (front + body).encode("utf-8"), document, body
+
+
+def _untitled(made: Draft, document: Document) -> bool:
+    if not document.sections:
+        return True
+    return made.suffix == ".md" and document.sections[0].level > 1 and made.body.lstrip().startswith("##")
 
 
 def _titled(made: Draft) -> str:

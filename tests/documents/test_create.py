@@ -141,6 +141,13 @@ def test_a_page_without_text_is_found_by_its_title(wiki: Base) -> None:
     assert wiki.ids("Fläche") == ["blanke-flaeche"]
 
 
+def test_a_page_that_opens_with_a_lesser_heading_bears_its_title(wiki: Base) -> None:
+    made = wiki.kb.new("Kranplan", "## Summary\n\nDie Kette wird geprüft.\n\n## Items\n\n- [ ] one\n")
+    assert made.content.startswith("# Kranplan\n## Summary\n")
+    assert wiki.kb.section(made.id).title == "Kranplan"
+    assert wiki.kb.search("Kette").results[0].path == "Kranplan > Summary"
+
+
 def test_a_language_of_the_collection_goes_into_its_folder_with_the_same_path(wiki: Base) -> None:
     wiki.kb.new("Suche", "Deutsch.")
     made = wiki.kb.new("Поиск", "Русский.", language="ru")
