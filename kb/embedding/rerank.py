@@ -13,13 +13,19 @@ from numpy.typing import NDArray
 from kb.embedding.bge_m3 import _offline, multi_vector_score, sparse_score
 from kb.embedding.protocol import MULTI_VECTOR, SPARSE, Embedder
 from kb.embedding.texts import clean
-from kb.embedding.weights import _TOKENIZERS, _WEIGHTS, _digest
+from kb.embedding.weights import _TOKENIZERS, _WEIGHTS, _digest, positions
 from kb.errors import SemanticUnavailable
 
 HEAD_WEIGHTS = (0.4, 0.2, 0.4)
 """Dense, sparse and multi-vector, as the model's own page weighs them in its example of `compute_score`."""
 RERANKED = 20
 """Candidates that are looked at again; each costs a pass of its passage through the model."""
+
+
+MOST_TOKENS = 512
+"""Of a question and a passage together; what cross-encoders are trained with at the least."""
+_QUERY_SHARE = 4
+"""A question may take a quarter of them: a longer one leaves no room for the passage."""
 
 
 class HeadReranker:
@@ -52,10 +58,8 @@ class HeadReranker:
 class CrossEncoder:
     """A cross-encoder such as bge-reranker-v2-m3, from a local folder."""
 
-    MOST_TOKENS = 512
-
     def __init__(self, folder: Path) -> None:
-        check(folder)
+        self.max_tokens = min(check(folder), MOST_TOKENS)
         with _offline():
             import torch
             from FlagEmbedding import FlagReranker
@@ -74,7 +78,9 @@ class CrossEncoder:
             if self._model is None:
                 raise RuntimeError("the reranker has been closed")
             # One pair more than there are keeps its progress bar off.
-            found = self._model.compute_score(pairs, batch_size=len(pairs) + 1, max_length=self.MOST_TOKENS)
+            found = self._model.compute_score(
+                pairs, batch_size=len(pairs) + 1, max_length=self.max_tokens, query_max_length=self.max_tokens // _QUERY_SHARE
+            )
         return np.atleast_1d(np.asarray(found, dtype=np.float32))
 
     def close(self) -> None:
@@ -83,11 +89,12 @@ class CrossEncoder:
             self._model = None
 
 
-def check(folder: Path) -> None:
-    """Raise SemanticUnavailable where a folder can't be loaded as a cross-encoder."""
+def check(folder: Path) -> int:
+    """Return how many tokens the cross-encoder in a folder reads at most; SemanticUnavailable where it can't be loaded."""
     lacking = [] if (folder / "config.json").is_file() else ["config.json"]
     lacking += [names[0] for names in (_WEIGHTS, _TOKENIZERS) if not any((folder / name).is_file() for name in names)]
     if lacking:
         raise SemanticUnavailable(
-            f"the reranker folder {folder} lacks {', '.join(lacking)}", "name another folder, or set rerank to none"
+            f"the reranker folder {folder} lacks {', '.join(lacking)}", "name another folder, or set semantic.rerank to none"
         )
+    return positions(folder)

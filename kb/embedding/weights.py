@@ -70,15 +70,23 @@ def check(path: Path) -> Folder:
     lacking = missing(path)
     if lacking:
         raise SemanticUnavailable(f"the model folder {path} lacks {', '.join(lacking)}", "run: kb model fetch")
+    return Folder(path, _config(path, "hidden_size", None), positions(path), _digest(path))
+
+
+def positions(path: Path) -> int:
+    """Return how many tokens the model in a folder reads at once, as its config states it."""
+    # XLM-R counts positions from the padding index on: two of them are not for tokens.
+    return max(_config(path, "max_position_embeddings", 514) - 2, 1)
+
+
+def _config(path: Path, key: str, default: int | None) -> int:
     try:
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-        dimension, positions = int(config["hidden_size"]), int(config.get("max_position_embeddings", 514))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return int(config[key] if default is None else config.get(key, default))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SemanticUnavailable(
-            f"the model folder {path} has a config.json that can't be read ({error})", "fetch it again"
+            f"the model folder {path} has a config.json that can't be read ({type(error).__name__}: {error})", "fetch it again"
         ) from error
-    # XLM-R counts positions from the padding index on: two of them are not for tokens.
-    return Folder(path, dimension, max(positions - 2, 1), _digest(path))
 
 
 def find_bge_m3() -> Folder:

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from kb.analysis.analyzer import Analyzer
 from kb.answers import Result, SearchAnswer
 from kb.config import SemanticSettings
+from kb.embedding import loading
 from kb.embedding.rerank import RERANKED
+from kb.errors import SemanticUnavailable
 from kb.index.catalog import Catalog
 from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, fusion, search
@@ -93,7 +95,14 @@ def search_semantic(
     fused = _fuse(snapshot, keyword, near, ids, boosts, made.support, settings)
     reranker = dense.reranker(settings.rerank)
     if reranker is not None and fused:
-        fused = _again(catalog, snapshot, fused, keyword, found, ids, lambda passages: reranker.scores(asked, passages))
+        try:
+            fused = _again(
+                catalog, snapshot, fused, keyword, found, ids,
+                lambda passages: loading.within(loading.SECONDS, lambda: reranker.scores(asked, passages)),
+            )  # fmt: skip
+        except SemanticUnavailable as error:
+            lost = f"not reranked: {error}"
+            warning = lost if warning is None else f"{warning}; {lost}"
     spellings = search.weighted_spellings(snapshot, ranking) if snippets else None
     results = []
     for one in fused[offset : offset + limit]:
@@ -226,8 +235,8 @@ def _again(
         row = catalog.db.execute("SELECT heading, text FROM passages WHERE passage = ?", (number,)).fetchone()
         passages.append("\n".join(part for part in row if part) if row else "")
     scores = scores_of(passages)
-    if not np.isfinite(scores).all():
-        return fused
+    if len(scores) != len(passages) or not np.isfinite(scores).all():
+        raise SemanticUnavailable("the reranker gave no finite score for every passage", "run: kb doctor")
     again = fusion.scaled({one.at: float(score) for one, score in zip(top, scores, strict=True)})
     top = [
         replace(one, score=one.score + numbers.RERANK_WEIGHT * again[one.at], again=numbers.RERANK_WEIGHT * again[one.at])

@@ -161,6 +161,7 @@ def test_a_cross_encoder_gives_one_score_a_passage(tmp_path: Path, no_network: l
         scores = reranker.scores("a role", TEXTS)
         assert scores.shape == (4,) and np.isfinite(scores).all() and len(set(scores.tolist())) > 1
         assert reranker.scores("a role", []).shape == (0,)
+        assert np.isfinite(reranker.scores("a role " * 200, ["long " * 500])).all()
         reranker.close()
     assert no_network == []
 
@@ -170,3 +171,46 @@ def test_a_cross_encoder_folder_is_checked_before_loading(tmp_path: Path) -> Non
 
     with pytest.raises(SemanticUnavailable, match=r"config\.json"):
         check(tmp_path)
+
+
+@pytest.mark.parametrize("rerank", ["none", "heads", "reranker"])
+def test_a_base_is_searched_with_the_model_and_reranked(
+    folder: Path, tmp_path: Path, rerank: str, no_network: list[object]
+) -> None:
+    from kb.base import KnowledgeBase
+
+    (tmp_path / "docs").mkdir()
+    for name, text in (("roles", "A role is held in a context."), ("bread", "Flour and water. " * 60)):
+        (tmp_path / "docs" / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
+    if rerank == "reranker":
+        build_reranker(tmp_path / rerank)
+    toml = f'[[collections]]\nname = "docs"\nroot = "docs"\n[semantic]\nmodel = "{folder}"\nrerank = "{rerank}"\n'
+    (tmp_path / "kb.toml").write_text(toml)
+    with KnowledgeBase(tmp_path / "kb.toml", cache=tmp_path / "cache") as base:
+        base.index(semantic=True)
+        answer = base.search("who holds a role", semantic=True, explain=True)
+    assert (answer.mode, answer.warning, len(answer.results)) == ("semantic", None, 2)
+    for result in answer.results:
+        assert result.explanation is not None
+        assert sum(part["score"] for part in result.explanation.values()) == pytest.approx(result.score, abs=1e-5)
+    assert any("rerank" in (r.explanation or {}) for r in answer.results) == (rerank != "none")
+    assert no_network == []
+
+
+def test_a_reranker_that_fails_leaves_the_order_and_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kb.base import KnowledgeBase
+    from kb.embedding.rerank import HeadReranker
+
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "roles.md").write_text("# Roles\n\nA role is held.\n")
+    (tmp_path / "kb.toml").write_text(
+        f'[[collections]]\nname = "docs"\nroot = "docs"\n[semantic]\nmodel = "{folder}"\nrerank = "heads"\n'
+    )
+    monkeypatch.setattr(HeadReranker, "scores", lambda *_: 1 / 0)
+    with KnowledgeBase(tmp_path / "kb.toml", cache=tmp_path / "cache") as base:
+        base.index(semantic=True)
+        answer = base.search("role", semantic=True)
+    assert answer.mode == "semantic" and answer.results
+    assert "not reranked: the model failed (ZeroDivisionError" in str(answer.warning)
