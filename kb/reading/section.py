@@ -180,7 +180,8 @@ def children(db: sqlite3.Connection, collection: str, parent: str | None, langua
     """Return the nodes under a parent in natural order, `sort_order` first; one a language-independent id."""
     rows = db.execute(
         "SELECT s.id, s.title, s.language, d.sort_order, s.dotted, s.ordinal, s.document FROM sections s"
-        " LEFT JOIN documents d USING (document) WHERE s.collection = ? AND s.parent IS ?",
+        " LEFT JOIN documents d USING (document) WHERE s.collection = ? AND s.parent IS ?"
+        " ORDER BY s.document IS NULL, d.source != d.variant, s.section",
         (collection, parent),
     ).fetchall()
     by_id: dict[str, tuple[object, ...]] = {}

@@ -256,6 +256,14 @@ def test_joined_windows_give_the_whole(lines: list[str], final: bool, front: boo
             assert kb.raw(rows[0].id or "").text.strip("\n") == body.strip("\n").rstrip()
 
 
+def test_the_tree_names_the_variant_that_lies_flat_whatever_was_read_first(make_base: Callable[..., Base]) -> None:
+    files = {"x.md": "---\nid: X.1\n---\n# Lone\n\nlone word\n", "ru/x.md": "---\nid: X.1\n---\n# Один\n\nодно слово\n"}
+    base = make_base(files)
+    assert [child.title for child in base.kb.section("X").children] == ["Lone"]
+    base.write("x.md", files["x.md"] + "\nread again, after the other\n")
+    assert base.kb.tree()[0].children[0].title == "Lone"
+
+
 @given(st.one_of(st.text(max_size=40), st.text(st.characters(categories=["Cs", "Ll"]), min_size=1, max_size=5)))
 def test_any_text_is_an_id_or_refused(text: str) -> None:
     try:
