@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,19 +43,15 @@ def segment_of(vocabulary: Sequence[str], batches: Iterable[Tokens]) -> Arrays:
     renumber[order] = np.arange(len(order), dtype=np.int32)
     frequency = np.zeros(len(order), dtype=np.int64)
     lengths: list[NDArray[np.int32]] = []
-    distinct: list[NDArray[np.int32]] = []
-    sizes: list[int] = []
     with tempfile.TemporaryFile() as waiting:
         for batch in _cut(batches):
-            terms, units, counts = _sorted(renumber[batch.terms], batch.lengths)
-            frequency += np.bincount(terms, minlength=len(order))
-            distinct.append(np.bincount(units, minlength=len(batch.lengths)).astype(np.int32))
+            held, units, counts = _sorted(renumber[batch.terms], batch.lengths, len(order))
+            frequency += held
             lengths.append(batch.lengths.astype(np.int32))
-            for part in (terms, units, counts):
+            for part in (held, units, counts):
                 waiting.write(part.data)
-            sizes.append(len(terms))
         waiting.seek(0)
-        out.update(_joined(waiting, sizes, lengths, distinct, frequency))
+        out.update(_joined(waiting, lengths, frequency))
     total = len(out["text_length"])
     numbers = np.arange(total + 1, dtype=np.int32)
     out.update(
@@ -82,54 +78,65 @@ def _cut(batches: Iterable[Tokens]) -> Iterator[Tokens]:
 
 
 def _sorted(
-    terms: NDArray[np.int32], lengths: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """Return the distinct (term, unit) of a batch in order, and how often each stands there."""
-    keys = terms.astype(np.int64)
-    keys <<= 32
-    keys |= np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    keys.sort()
+    terms: NDArray[np.int32], lengths: NDArray[np.int32], vocabulary: int
+) -> tuple[NDArray[np.int32], NDArray[np.generic], NDArray[np.uint8]]:
+    """Return how many units of a batch hold each term, those units term by term, and how often each holds it."""
+    keys, bits = _pairs(terms, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths), vocabulary, len(lengths))
     first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
     counts = np.minimum(np.diff(np.append(first, len(keys))), MOST_COUNTED).astype(np.uint8)
     found = keys[first]
-    return (found >> 32).astype(np.int32), (found & 0xFFFFFFFF).astype(np.int32), counts
+    held = np.bincount(found >> bits, minlength=vocabulary).astype(np.int32)
+    found &= (1 << bits) - 1
+    return held, found.astype(_narrow(len(lengths))), counts
 
 
-def _joined(
-    waiting: IO[bytes],
-    sizes: Sequence[int],
-    lengths: Sequence[NDArray[np.int32]],
-    distinct: Sequence[NDArray[np.int32]],
-    frequency: NDArray[np.int64],
-) -> Arrays:
+def _narrow(count: int) -> type[np.uint16] | type[np.uint32]:
+    """Return the smallest type for numbers below `count`."""
+    return np.uint16 if count <= 1 << 16 else np.uint32
+
+
+def _pairs(
+    high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]], highs: int, lows: int
+) -> tuple[NDArray[np.integer[Any]], int]:
+    """Return pairs of numbers below `highs` and `lows`, sorted, each packed into one number, and the bits of the low one."""
+    bits = max(lows - 1, 1).bit_length()
+    small = bits + max(highs - 1, 1).bit_length() <= 32
+    keys: NDArray[np.integer[Any]] = high.astype(np.uint32 if small else np.uint64)
+    keys <<= bits
+    np.bitwise_or(keys, low, out=keys, casting="unsafe")
+    keys.sort()
+    return keys, bits
+
+
+def _joined(waiting: IO[bytes], lengths: Sequence[NDArray[np.int32]], frequency: NDArray[np.int64]) -> Arrays:
     """Return the field `text` from the sorted batches: each batch's postings of a term follow those of the batch before."""
-    total = int(frequency.sum())
+    total, vocabulary = int(frequency.sum()), len(frequency)
     units = np.empty(total, dtype=np.int32)
     counts = np.empty(total, dtype=np.uint8)
     forward = np.empty(total, dtype=np.int32)
-    starts = np.zeros(len(frequency) + 1, dtype=np.int64)
+    starts = np.zeros(vocabulary + 1, dtype=np.int64)
     np.cumsum(frequency, out=starts[1:])
+    forward_starts = np.zeros(sum(map(len, lengths)) + 1, dtype=np.int64)
     cursor = starts[:-1].copy()
     base = done = 0
-    for size, unit_terms in zip(sizes, distinct, strict=True):
-        batch_terms = np.frombuffer(waiting.read(4 * size), dtype=np.int32)
-        batch_units = np.frombuffer(waiting.read(4 * size), dtype=np.int32)
+    position = np.int32 if total < 1 << 31 else np.int64
+    for batch in lengths:
+        held = np.frombuffer(waiting.read(4 * vocabulary), dtype=np.int32)
+        size, narrow = int(held.sum()), _narrow(len(batch))
+        batch_units: NDArray[np.integer[Any]] = np.frombuffer(waiting.read(np.dtype(narrow).itemsize * size), dtype=narrow)
         batch_counts = np.frombuffer(waiting.read(size), dtype=np.uint8)
-        held = np.bincount(batch_terms, minlength=len(frequency))
-        target = np.repeat(cursor - (np.cumsum(held) - held), held)
-        target += np.arange(size)
-        units[target] = batch_units + np.int32(base)
+        target = np.repeat((cursor - (np.cumsum(held, dtype=np.int64) - held)).astype(position), held)
+        target += np.arange(size, dtype=position)
+        units[target] = batch_units.astype(np.int32) + np.int32(base)
         counts[target] = batch_counts
         cursor += held
-        keys = batch_units.astype(np.int64)
-        keys <<= 32
-        keys |= batch_terms
-        keys.sort()
-        forward[done : done + size] = keys & 0xFFFFFFFF
-        base += len(unit_terms)
+        keys, bits = _pairs(batch_units, np.repeat(np.arange(vocabulary, dtype=np.uint32), held), len(batch), vocabulary)
+        keys &= (1 << bits) - 1
+        forward[done : done + size] = keys
+        forward_starts[base + 1 : base + len(batch) + 1] = np.bincount(batch_units, minlength=len(batch))
+        base += len(batch)
         done += size
-    forward_starts = np.zeros(base + 1, dtype=np.int64)
-    np.cumsum(np.concatenate(distinct) if distinct else [], out=forward_starts[1:])
+    np.cumsum(forward_starts, out=forward_starts)
     return {
         "text_start": starts,
         "text_unit": units,
