@@ -14,7 +14,6 @@ from conftest import MakeBase
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.documents.sanitize import safe_html
 from kb.errors import ArgumentError, BaseUnusable, KBError, NotFound
 
 TOML = """
@@ -90,8 +89,9 @@ def test_front_matter_holds_what_was_derived(wiki: Base) -> None:
 def test_html_is_verbatim_on_disk_and_harmless_on_a_page(wiki: Base) -> None:
     made = wiki.kb.new("Seite", PAGE.replace("\n", "\r\n"), format="html")
     assert (wiki.root / made.source).read_bytes().endswith(PAGE.replace("\n", "\r\n").encode())
-    safe = safe_html(PAGE + '<p onclick="x()"><a href="javascript:x()">a</a><a href="https://b.example">b</a></p><!-- c -->')
-    for kept in ("<h1>", "<table>", "<pre>", "<code>", "<li>", 'href="https://b.example"', 'rel="noopener noreferrer"'):
+    more = '<p onclick="x()"><a href="javascript:x()">a</a><a href="https://b.example">b</a></p><!-- c -->'
+    safe = sanitised(PAGE + more, None, "wiki")
+    for kept in ("<h1>", "<table>", "<pre>", "<code>", "<li>", 'href="https://b.example"', 'rel="noopener noreferrer nofollow"'):
         assert kept in safe
     for gone in ("script", "alert", "onclick", "javascript", "<!--"):
         assert gone not in safe
@@ -354,6 +354,7 @@ def test_no_id_or_source_path_reads_outside(path: str) -> None:
 WORKER = """
 import sys
 from kb.base import KnowledgeBase
+from kb.surfaces.web.render import sanitised
 base, cache, count = sys.argv[1:]
 with KnowledgeBase(base, cache=cache) as kb:
     for number in range(int(count)):

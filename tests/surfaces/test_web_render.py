@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.surfaces.web.render import html, link
+from kb.surfaces.web.render import html, link, sanitised
 
 from .served import HOSTILE, Served
 
@@ -87,3 +87,21 @@ def test_the_page_needs_nothing_from_elsewhere(served: Served) -> None:
         assert served.ask(address).status == 200
     for address in ("/section/H.1", "/tree", "/section/a%2Fb.md%40docs"):
         assert served.ask(address).body.decode() == page
+
+
+def test_html_of_a_document_is_shown_as_it_is_marked_up() -> None:
+    page = "<h1>Maße</h1><ol><li>eins</li></ol><pre>a\n  b</pre><script>x()</script><p onclick='x()'>a &lt;div&gt; b</p>"
+    shown = sanitised(page, "page.html", "docs")
+    assert "<li>eins</li>" in shown
+    assert "<pre>a\n  b</pre>" in shown
+    assert "&lt;div&gt;" in shown
+    assert "x()" not in shown
+
+
+def test_an_html_section_comes_with_its_own_markup(served: Served) -> None:
+    page = served.place / "docs" / "marked.html"
+    page.write_text("<h1>Marked</h1><ol><li>one</li></ol>", encoding="utf-8")
+    try:
+        assert "<li>one</li>" in served.ask("/render/marked").json["html"]
+    finally:
+        page.unlink()

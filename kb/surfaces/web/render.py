@@ -1,4 +1,4 @@
-"""A section's Markdown as HTML that can't do anything: no script, no style, no address that runs or loads something."""
+"""A section's Markdown or HTML as HTML that can't do anything: no script, no style, no address that runs or loads something."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _TAGS = frozenset(
     " hr i ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var"
     " wbr".split()
 )
+_DROPPED = frozenset("script style template noscript svg math iframe object title".split())
 _ATTRIBUTES: dict[str, set[str]] = {
     "a": {"href", "title"},
     "abbr": {"title"},
@@ -35,6 +36,11 @@ _READ = (".md", ".markdown", ".html", ".htm", ".txt", ".text")
 
 def html(text: str, source: str | None, collection: str) -> str:
     """Return Markdown as sanitised HTML. Links to other documents of the base lead to their sections in the page."""
+    return sanitised(_parser().render(text), source, collection)
+
+
+def sanitised(markup: str, source: str | None, collection: str) -> str:
+    """Return HTML, as a document holds it, without anything that runs, loads or styles; on disk it stays as written."""
     import nh3
 
     def attribute(tag: str, name: str, value: str) -> str | None:
@@ -46,7 +52,8 @@ def html(text: str, source: str | None, collection: str) -> str:
         return value
 
     return nh3.clean(
-        _parser().render(text),
+        markup,
+        clean_content_tags=set(_DROPPED),
         tags=set(_TAGS),
         attributes=_ATTRIBUTES,
         attribute_filter=attribute,

@@ -46,7 +46,11 @@ def page_routes(calls: Calls) -> list[BaseRoute]:
         def work() -> Body:
             body = run(calls.base, asked, given)
             trail = calls.base.trail(given["id"], language=given.get("language")) if body.get("id") else ()
-            return {**with_html(body, whole), "trail": [node.as_json() for node in trail]}
+            source = str(body.get("source") or "")
+            markup = None
+            if body.get("id") and source.lower().endswith((".html", ".htm")):
+                markup = calls.base.raw(given["id"], language=given.get("language")).text
+            return {**with_html(body, whole, markup), "trail": [node.as_json() for node in trail]}
 
         return answer(request, await calls.do(work))
 
@@ -59,14 +63,18 @@ def page_routes(calls: Calls) -> list[BaseRoute]:
     ]
 
 
-def with_html(body: Body, whole: bool) -> Body:
-    """Return a section with its body as HTML under `html`; a very long one is cut at a line unless it is wanted whole."""
-    from kb.surfaces.web.render import html
+def with_html(body: Body, whole: bool, markup: str | None = None) -> Body:
+    """Return a section with its body as HTML under `html`; a very long one is cut at a line unless it is wanted whole.
 
-    text = body.get("body", "")
+    `markup`: the lines of the file where they are HTML themselves; without it the body is Markdown.
+    """
+    from kb.surfaces.web.render import html, sanitised
+
+    text = body.get("body", "") if markup is None else markup
     cut = len(text) if whole else _RENDERED
     shown = text if len(text) <= cut else text[:cut].rpartition("\n")[0] or text[:cut]
     out = {key: value for key, value in body.items() if key != "body"}
-    out["html"] = html(shown, body.get("source"), body.get("collection", ""))
+    as_html = html if markup is None else sanitised
+    out["html"] = as_html(shown, body.get("source"), body.get("collection", ""))
     out["characters"], out["shown"] = len(text), len(shown)
     return out
