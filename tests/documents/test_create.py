@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.errors import ArgumentError, BaseUnusable, KBError, NotFound
+from kb.surfaces.web.render import sanitised
 
 TOML = """
 [[collections]]
