@@ -38,6 +38,7 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
         "very just also any all".split()
     ),
     "de": frozenset(
+        "weshalb wohin woher wem wen wessen wieviel wofür wozu womit woran "
         "der die das den dem des ein eine einen einem einer eines und oder aber denn sondern wenn als wie dass ob weil "
         "da damit ich du er sie es wir ihr mich dich sich uns euch ihm ihnen mein dein sein unser euer mir dir wer was "
         "welche welcher welches wo wann warum wieso ist sind war waren bin bist wird werden wurde wurden hat haben "
@@ -46,6 +47,7 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
         "schon sehr so dann hier dort man diese dieser dieses diesen diesem jede jeder jedes alle".split()
     ),
     "ru": frozenset(
+        "сколько насколько отчего кого кому кем ком чем чего чему чём "
         "и или но а да же ли бы не ни что чтобы если то как так когда где куда откуда почему зачем кто чей какой какая "
         "какое какие каков который которая которое которые я ты он она оно мы вы они меня тебя его ее нас вас их мне "
         "тебе ему ей нам вам им мной тобой ним ней ними себя себе мой твой свой наш ваш в во на с со к ко по из изо от "

@@ -25,9 +25,14 @@ class Near:
     part: bool
 
 
+def spellings(snapshot: Snapshot) -> int:
+    """Return how many spellings the index holds (those in several segments count in each)."""
+    return sum(len(segment.words) for segment in snapshot.segments)
+
+
 def small(snapshot: Snapshot) -> bool:
     """Tell whether a base is small enough to look for similar words of every word of a query."""
-    return sum(len(segment.words) for segment in snapshot.segments) <= weights.NEAR_VOCABULARY
+    return spellings(snapshot) <= weights.NEAR_VOCABULARY
 
 
 def compounding(snapshot: Snapshot) -> bool:

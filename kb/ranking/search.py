@@ -14,7 +14,7 @@ from kb.answers import PassageRef, Result, SearchAnswer
 from kb.index.catalog import Catalog
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, snippet
+from kb.ranking import bm25, near, snippet
 from kb.ranking import weights as numbers
 from kb.ranking.plan import Plan, plan
 from kb.ranking.query import Query, parse
@@ -81,7 +81,8 @@ def ranked(
     `rank_by` stands in for `kb.ranking.ranker.rank` where candidates come from elsewhere.
     """
 
-    if made.asked >= numbers.LEAST_ASKED and made.support < numbers.LEAST_SUPPORT and not named:
+    strange = made.asked >= numbers.LEAST_ASKED and made.support < numbers.LEAST_SUPPORT and not named
+    if strange and near.spellings(snapshot) >= numbers.LEAST_VOCABULARY:
         return made, Ranking((), 0, (), ()), None
     boosts = titled_sections(catalog, snapshot, made) | dict.fromkeys(named, 1.0)
 

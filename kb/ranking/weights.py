@@ -50,7 +50,9 @@ CORRECTED_SUPPORT = 0.5
 """How far a word that had to be corrected counts as known."""
 LEAST_SUPPORT = 0.3
 LEAST_ASKED = 3
+LEAST_VOCABULARY = 5_000
 """A question of at least three words of which the base knows less than .3, by weight, is about something else:
-nothing is returned. On the dev questions the answerable ones begin at .34, those without an answer end at .26."""
+nothing is returned. On the dev questions the answerable ones begin at .34, those without an answer end at .26.
+Only where the index holds enough spellings: in a small base an unseen word says little about a question."""
 WEAK_SUPPORT = 0.5
 """Below this share an answer is marked as weak."""
