@@ -29,19 +29,24 @@ def repair(db: sqlite3.Connection, touched: Iterable[tuple[str, str]]) -> None:
     touched = {*touched, *loose}
     db.execute("UPDATE sections SET parent = heading_parent WHERE NOT dotted AND parent IS NOT heading_parent")
     families = {(collection, _family(id_)) for collection, id_ in touched}
+    nested: set[tuple[str, str]] = set()
     for collection, family in sorted(families):
-        _family_parents(db, collection, family)
-    _untie(db, touched)
+        nested.update((collection, id_) for id_ in _family_parents(db, collection, family))
+    _untie(db, touched, nested)
 
 
-def _untie(db: sqlite3.Connection, touched: Iterable[tuple[str, str]]) -> None:
-    """Put on top what hangs from nothing, and the first id of a circle of parents."""
+def _untie(db: sqlite3.Connection, touched: Iterable[tuple[str, str]], nested: set[tuple[str, str]]) -> None:
+    """Put on top what hangs from nothing, and the first id of a circle of parents.
+
+    `nested`: dotted ids that lie under a heading; where that heading lies under them in turn, this makes a circle.
+    """
     db.execute(
         f"UPDATE sections AS s SET parent = NULL WHERE parent IS NOT NULL AND {_NAMED}"
         " AND NOT EXISTS (SELECT 1 FROM sections AS above WHERE above.id = s.parent AND above.collection = s.collection)"
     )
     named = set(db.execute(f"SELECT collection, id FROM sections WHERE {_NAMED}"))
-    for collection, start in sorted(named.intersection(touched)):
+    loose = named | nested
+    for collection, start in sorted(named.intersection(touched) | nested):
         chain: dict[str, None] = {}
         at: str | None = start
         while at is not None and at not in chain:
@@ -53,7 +58,7 @@ def _untie(db: sqlite3.Connection, touched: Iterable[tuple[str, str]]) -> None:
             at = row[0] if row is not None else None
         if at is not None:
             circle = list(chain)[list(chain).index(at) :]
-            first = min(id_ for id_ in circle if (collection, id_) in named)
+            first = min(id_ for id_ in circle if (collection, id_) in loose)
             db.execute("UPDATE sections SET parent = NULL WHERE id = ? AND collection = ?", (first, collection))
 
 
@@ -62,7 +67,8 @@ def _family(id_: str) -> str:
     return match.group() if match else id_
 
 
-def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> None:
+def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> list[str]:
+    """Set the parents of one family; return the dotted ids of it that a heading holds."""
     db.execute(
         "DELETE FROM sections WHERE document IS NULL AND collection = ? AND (id = ? OR id GLOB ? OR id GLOB ?)",
         (collection, family, _glob(family) + ".*", _glob(family) + ":*"),
@@ -74,11 +80,14 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> Non
     ).fetchall()
     existing: dict[str, object] = {row[1]: row for row in rows}
     implied: dict[str, str | None] = {}
+    nested: list[str] = []
     for section, id_, dotted, heading_parent, current in rows:
         if heading_parent is not None and existing.keys().isdisjoint(ids.prefixes(id_)):
             # Only now does the heading above count, and front matter may have named one that is not there.
             heading_parent = heading_parent if _is_node(db, collection, heading_parent) else None
         above = ids.parent(id_, bool(dotted), heading_parent, existing)
+        if dotted and above is not None and above == heading_parent:
+            nested.append(id_)
         if above != current:
             db.execute("UPDATE sections SET parent = ? WHERE section = ?", (above, section))
         if dotted and above is not None and above != heading_parent and above not in existing:
@@ -89,6 +98,7 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> Non
         "INSERT INTO sections VALUES (NULL, NULL, ?, ?, ?, 1, ?, 0, 0, 0, ?, NULL, NULL, NULL, 0)",
         [(collection, node, node, node, parent) for node, parent in sorted(implied.items())],
     )
+    return nested
 
 
 def _is_node(db: sqlite3.Connection, collection: str, id_: str) -> bool:
