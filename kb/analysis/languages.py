@@ -87,7 +87,7 @@ def detect(text: str, default: str | None = None) -> str:
         if re.search("[їєґ]", sample) and not re.search("[ыъэё]", sample):
             return "uk"
         return "ru"
-    other = None if sample.isascii() else _other_script(sample, latin)
+    other = None if sample.isascii() or latin > len(sample) / 2 else _other_script(sample, latin)
     if other:
         return other
     counts = dict.fromkeys(_JUDGED, 0)

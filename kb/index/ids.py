@@ -60,6 +60,17 @@ def prefixes(dotted: str) -> list[str]:
         out.append(dotted)
 
 
+def nearest(dotted: str, existing: Mapping[str, object]) -> str | None:
+    """Return the nearest identifier above a dotted one that exists, None where none does."""
+    while True:
+        cut = max(dotted.rfind("."), dotted.rfind(":"))
+        if cut <= 0:
+            return None
+        dotted = dotted[:cut]
+        if dotted in existing:
+            return dotted
+
+
 def parent(id_: str, dotted: bool, heading_parent: str | None, existing: Mapping[str, object]) -> str | None:
     """Return the parent of a section.
 
@@ -68,13 +79,10 @@ def parent(id_: str, dotted: bool, heading_parent: str | None, existing: Mapping
     """
     if not dotted:
         return heading_parent
-    above = prefixes(id_)
-    for candidate in above:
-        if candidate in existing:
-            return candidate
-    if heading_parent is not None:
-        return heading_parent
-    return above[0] if above else None
+    above = nearest(id_, existing)
+    if above is not None or heading_parent is not None:
+        return above if above is not None else heading_parent
+    return next(iter(prefixes(id_)), None)
 
 
 def group_number(collection: str, id_: str) -> int:

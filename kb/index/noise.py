@@ -25,7 +25,10 @@ SHARE = 0.2
 
 def key(block: Block) -> int:
     """Return the hash under which two blocks of the same words are one, whatever the spacing."""
-    digest = blake2b(" ".join(block.text.split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    text = block.text
+    if "\n" in text or "  " in text or "\t" in text:
+        text = " ".join(text.split())
+    digest = blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 

@@ -106,7 +106,7 @@ def prepare(task: Task) -> Prepared | None:
         from kb.documents import schema  # on use: what it validates with is slow to import
 
         document = schema.checked(document, schema.load(task.collection.schema), type_, language)
-    vocabulary: dict[str, int] = {}
+    vocabulary = _Vocabulary()
     node = document.front_matter.get("id") if not document.sections else None
     return Prepared(
         source=document.source,
@@ -137,7 +137,7 @@ def _sections(document: Document, hit_level: int) -> tuple[PreparedSection, ...]
     )
 
 
-def _hits(document: Document, task: Task, vocabulary: dict[str, int]) -> Iterable[PreparedHit]:
+def _hits(document: Document, task: Task, vocabulary: _Vocabulary) -> Iterable[PreparedHit]:
     repeated = task.repeated
     cut = passages.cut(
         document,
@@ -164,8 +164,16 @@ def _hits(document: Document, task: Task, vocabulary: dict[str, int]) -> Iterabl
         )
 
 
-def _numbers(text: str, vocabulary: dict[str, int]) -> bytes:
-    return array("i", [vocabulary.setdefault(word, len(vocabulary)) for word in words.find(text)]).tobytes()
+class _Vocabulary(dict[str, int]):
+    """The words of one document, numbered as they come."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+def _numbers(text: str, vocabulary: _Vocabulary) -> bytes:
+    return array("i", map(vocabulary.__getitem__, words.find(text))).tobytes()
 
 
 def variant_of(collection: Collection, source: str) -> tuple[str, str | None]:

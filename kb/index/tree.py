@@ -82,7 +82,7 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> lis
     implied: dict[str, str | None] = {}
     nested: list[str] = []
     for section, id_, dotted, heading_parent, current in rows:
-        if heading_parent is not None and existing.keys().isdisjoint(ids.prefixes(id_)):
+        if heading_parent is not None and ids.nearest(id_, existing) is None:
             # Only now does the heading above count, and front matter may have named one that is not there.
             heading_parent = heading_parent if _is_node(db, collection, heading_parent) else None
         above = ids.parent(id_, bool(dotted), heading_parent, existing)
