@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from kb.index import ids
 
+_FAMILY = "(id = ? OR (id > ? AND id < ?) OR (id > ? AND id < ?))"
 _FIRST = re.compile(r"[^.:]+")
 _NAMED = "heading_parent IS NOT NULL AND document IN (SELECT document FROM documents WHERE front LIKE '%\"parent\": %')"
 """Sections of the documents whose front matter names a parent."""
@@ -70,17 +71,17 @@ def _family(id_: str) -> str:
 def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> list[str]:
     """Set the parents of one family; return the dotted ids of it that a heading holds."""
     db.execute(
-        "DELETE FROM sections WHERE document IS NULL AND collection = ? AND (id = ? OR id GLOB ? OR id GLOB ?)",
-        (collection, family, _glob(family) + ".*", _glob(family) + ":*"),
+        f"DELETE FROM sections WHERE document IS NULL AND collection = ? AND {_FAMILY}",
+        (collection, *_range(family)),
     )
     rows = db.execute(
-        "SELECT section, id, dotted, heading_parent, parent FROM sections WHERE collection = ?"
-        " AND (id = ? OR (id > ? AND id < ?) OR (id > ? AND id < ?))",
-        (collection, family, family + ".", family + "/", family + ":", family + ";"),
+        f"SELECT section, id, dotted, heading_parent, parent FROM sections WHERE collection = ? AND {_FAMILY}",
+        (collection, *_range(family)),
     ).fetchall()
     existing: dict[str, object] = {row[1]: row for row in rows}
     implied: dict[str, str | None] = {}
     nested: list[str] = []
+    moved: list[tuple[str | None, int]] = []
     for section, id_, dotted, heading_parent, current in rows:
         if heading_parent is not None and ids.nearest(id_, existing) is None:
             # Only now does the heading above count, and front matter may have named one that is not there.
@@ -89,11 +90,12 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> lis
         if dotted and above is not None and above == heading_parent:
             nested.append(id_)
         if above != current:
-            db.execute("UPDATE sections SET parent = ? WHERE section = ?", (above, section))
+            moved.append((above, section))
         if dotted and above is not None and above != heading_parent and above not in existing:
             chain = [above, *ids.prefixes(above)]
             for node, parent in zip(chain, [*chain[1:], None], strict=True):
                 implied[node] = parent
+    db.executemany("UPDATE sections SET parent = ? WHERE section = ?", moved)
     db.executemany(
         "INSERT INTO sections VALUES (NULL, NULL, ?, ?, ?, 1, ?, 0, 0, 0, ?, NULL, NULL, NULL, 0)",
         [(collection, node, node, node, parent) for node, parent in sorted(implied.items())],
@@ -104,12 +106,12 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> lis
 def _is_node(db: sqlite3.Connection, collection: str, id_: str) -> bool:
     """Tell whether a section has an id, or lies under it."""
     found = db.execute(
-        "SELECT 1 FROM sections WHERE collection = ? AND document IS NOT NULL"
-        " AND (id = ? OR (id > ? AND id < ?) OR (id > ? AND id < ?)) LIMIT 1",
-        (collection, id_, id_ + ".", id_ + "/", id_ + ":", id_ + ";"),
+        f"SELECT 1 FROM sections WHERE collection = ? AND document IS NOT NULL AND {_FAMILY} LIMIT 1",
+        (collection, *_range(id_)),
     )
     return found.fetchone() is not None
 
 
-def _glob(text: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", text)
+def _range(id_: str) -> tuple[str, ...]:
+    """Return the bounds of an id and all that lies under it, for `_FAMILY`: "/" and ";" follow "." and ":"."""
+    return (id_, id_ + ".", id_ + "/", id_ + ":", id_ + ";")
