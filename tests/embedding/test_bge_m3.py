@@ -100,7 +100,8 @@ def test_threads_can_share_the_model(model: Any) -> None:
     assert len(results) == 4 and all(np.allclose(one, expected, atol=1e-5) for one in results)
 
 
-def test_loading_and_encoding_ask_no_hub(folder: Path, no_network: list[object]) -> None:
+def test_loading_and_encoding_ask_no_hub(folder: Path, no_network: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     choice = loading.choose(str(folder))
     held = loading.load(choice)
     try:
