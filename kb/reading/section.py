@@ -62,7 +62,7 @@ def _rows(db: sqlite3.Connection, condition: str, wanted: str) -> list[Found]:
     rows = db.execute(
         "SELECT s.section, s.id, s.title, s.collection, s.language, s.parent, s.document, s.first, s.last"
         f" FROM sections s LEFT JOIN documents d USING (document) WHERE {condition}"
-        " ORDER BY s.document IS NULL, d.source != d.variant, s.section",
+        " ORDER BY s.document IS NULL, d.source != d.variant, d.source, s.ordinal",
         (wanted,),
     )
     return [Found(*row) for row in rows]
@@ -181,7 +181,7 @@ def children(db: sqlite3.Connection, collection: str, parent: str | None, langua
     rows = db.execute(
         "SELECT s.id, s.title, s.language, d.sort_order, s.dotted, s.ordinal, s.document FROM sections s"
         " LEFT JOIN documents d USING (document) WHERE s.collection = ? AND s.parent IS ?"
-        " ORDER BY s.document IS NULL, d.source != d.variant, s.section",
+        " ORDER BY s.document IS NULL, d.source != d.variant, d.source, s.ordinal",
         (collection, parent),
     ).fetchall()
     by_id: dict[str, tuple[object, ...]] = {}

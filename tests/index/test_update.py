@@ -134,7 +134,7 @@ def test_any_changes_leave_the_index_that_a_rebuild_makes(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32))
 def test_many_changes_leave_the_index_that_a_rebuild_makes(seed: int) -> None:
     chance = random.Random(seed)
