@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -8,7 +9,10 @@ from bases import Base
 from hypothesis import HealthCheck, settings
 
 # The machines that run this differ in speed: nothing here is timed.
-settings.register_profile("kb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# On a build server the same examples come every time, so that a change is judged by what it changes.
+settings.register_profile(
+    "kb", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("kb")
 
 MakeBase = Callable[..., Base]
