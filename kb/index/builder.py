@@ -103,6 +103,13 @@ class SegmentBuilder:
         self._spellings.setdefault(spelling, len(self._spellings))
         return self._term(self._analyzer.term(spelling, language))
 
+    def clear(self) -> None:
+        """Let go of everything; the maps and the builder hold each other, and a build runs without the cycle collector."""
+        self._maps.clear()
+        self._spelling_terms.clear()
+        self._hits.clear()
+        self._documents.clear()
+
     def add_document(self, words_: array[int]) -> None:
         """Note which words, by their numbers, one more document holds."""
         self._documents.append(words_)

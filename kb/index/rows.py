@@ -73,6 +73,7 @@ class SegmentWriter:
                 self._catalog.db.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
         if hits:
             self._segments.add(segment, builder, self._catalog.languages)
+        builder.clear()
 
     def _sections(self, job: Job, names: Names, document: int, numbers: _Numbers, rows: list[tuple[object, ...]]) -> None:
         prepared, collection = job.prepared, job.collection.name
