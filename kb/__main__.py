@@ -2,6 +2,6 @@
 
 import sys
 
-from kb.surfaces.cli import main
+from kb.surfaces.start import main
 
 sys.exit(main())

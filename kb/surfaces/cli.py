@@ -18,6 +18,7 @@ from kb.errors import KBError, NotFound
 from kb.surfaces import text
 from kb.surfaces.arguments import Parser, Run, common
 from kb.surfaces.progress import Progress
+from kb.surfaces.start import COMMANDS, command_of
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +67,7 @@ def _report(error: KBError, as_json: bool) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = build_parser(_command_of(arguments))
+    parser = build_parser(command_of(arguments))
     options = parser.parse_args(arguments)
     command: Run | None = getattr(options, "run", None)
     if command is None:
@@ -85,30 +86,6 @@ def _run(arguments: Sequence[str]) -> int:
             progress.close()
 
 
-_COMMANDS = {
-    "search": "search",
-    "section": "section",
-    "list": "listing",
-    "tree": "listing",
-    "ground": "ground",
-    "cite": "cite",
-    "new": "create",
-    "index": "index",
-    "status": "index",
-    "eval": "evaluate",
-    "related": "similar",
-    "similar": "similar",
-    "chunks": "similar",
-    "vector": "vector",
-    "model": "model",
-    "engine": "engine",
-    "doctor": "doctor",
-    "mcp": "serve",
-    "serve": "serve",
-}
-"""Command -> the module that adds it. One is loaded for a command, all for the help."""
-
-
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command, or one that knows a single command of it and is quicker to make.
 
@@ -119,21 +96,10 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     common(parser, None)
     # With `prog` given, no formatter is made just to work it out.
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser, prog="kb")
-    names = [_COMMANDS[command]] if command is not None else dict.fromkeys(_COMMANDS.values())
+    names = [COMMANDS[command]] if command is not None else dict.fromkeys(COMMANDS.values())
     for name in names:
         import_module(f"kb.surfaces.commands.{name}").add(commands)
     return parser
-
-
-def _command_of(arguments: Sequence[str]) -> str | None:
-    """Return the command that arguments name, None where they name none that is known."""
-    rest = iter(arguments)
-    for argument in rest:
-        if argument == "--base":
-            next(rest, None)
-        elif not argument.startswith("-"):
-            return argument if argument in _COMMANDS else None
-    return None
 
 
 class _Version(argparse.Action):

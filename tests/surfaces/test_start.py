@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPORT = """
+import os, sys
+from kb.surfaces.start import main
+code = main(sys.argv[1:])
+heavy = "snowballstemmer Stemmer pymorphy3 markdown_it slugify pathspec yaml tomllib numpy.ma torch mcp starlette pydantic"
+print("LOADED", [name for name in heavy.split() if name in sys.modules], os.environ.get("OPENBLAS_NUM_THREADS"), file=sys.stderr)
+"""
+
+
+def _run(*arguments: str) -> str:
+    run = subprocess.run([sys.executable, "-c", REPORT, *arguments], capture_output=True, text=True, check=True)
+    return next(line for line in run.stderr.splitlines() if line.startswith("LOADED"))
+
+
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Boundary\n\nThe boundary of contexts. Граница контекста.\n", encoding="utf-8")
+    return folder
+
+
+def test_a_search_on_known_words_loads_nothing_heavy(notes: Path) -> None:
+    _run("index", "--base", str(notes))
+    assert _run("search", "boundary", "--base", str(notes)) == "LOADED [] 1"
+    assert _run("search", "граница", "--base", str(notes)) == "LOADED [] 1"
+
+
+def test_semantic_search_keeps_the_threads_of_linear_algebra(notes: Path) -> None:
+    assert _run("search", "boundary", "--semantic", "--base", str(notes)).endswith("None")
+
+
+def test_a_number_of_threads_that_was_chosen_stays(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    assert _run("search", "boundary", "--base", str(notes)).endswith(" 2")
