@@ -19,7 +19,6 @@ from kb.errors import SemanticUnavailable
 T = TypeVar("T")
 
 DISABLED = "KB_SIMILARITY_DISABLED"
-FAMILIES = ("auto", "bge-m3", "e5")
 SECONDS = 60.0
 """How long a search waits for a model, loading included (BGE-M3 took 4 to 15 s cold on two cores); then keywords answer."""
 _TRANSFORMERS_BELOW = (5, 24)

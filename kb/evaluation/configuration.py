@@ -20,7 +20,7 @@ from kb.ranking.ranker import Weights
 SEMANTIC = "semantic"
 _INTO_WEIGHTS = frozenset({"K1", "B", "HEAD_B", "PASSAGE_WEIGHT", "LEAD_WEIGHT", "HEAD_WEIGHT"})
 """Defaults of `Weights`: they are changed there."""
-_NOT_RANKING = frozenset({"SNIPPET_CHARACTERS", "SUGGESTIONS"})
+_NOT_RANKING = frozenset({"SNIPPET_CHARACTERS"})
 _OF_FUSION = ("fusion", "weight")
 """Keys of `[semantic]` that change how rankings are joined, and need no other model."""
 

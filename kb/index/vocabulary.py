@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 Arrays: TypeAlias = "dict[str, NDArray[np.generic]]"
 
 
-def hash_of(encoded: bytes) -> int:
-    """Return the 32-bit hash strings are ordered by."""
-    return zlib.crc32(encoded)
-
-
 def pack(name: str, strings: Sequence[str]) -> tuple[Arrays, NDArray[np.int64]]:
     """Return the arrays of a vocabulary and the order its strings were put in (new position -> old position)."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]

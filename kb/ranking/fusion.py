@@ -20,7 +20,6 @@ RRF_K = 60
 """The constant of Cormack et al. (2009), who found results flat around it."""
 PRIOR = 5
 """Values for which the mean over all languages counts in that of one: one or two sections make no mean of their own."""
-METHODS = ("min-max", "rrf")
 
 
 def scaled(scores: Mapping[K, float], low: float | None = None) -> dict[K, float]:

@@ -18,7 +18,6 @@ HEAD_WEIGHT = 0.9
 questions .3 to .6, .5 to 1.2 and .7 to 1.2 are plateaus."""
 
 SNIPPET_CHARACTERS = 240
-SUGGESTIONS = 5
 
 DENSE_CANDIDATES = 100
 KEYWORD_CANDIDATES = 200
