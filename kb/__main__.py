@@ -1,7 +1,5 @@
 """`python -m kb` is the command `kb`."""
 
-import sys
+from kb.surfaces.start import console
 
-from kb.surfaces.start import main
-
-sys.exit(main())
+console()

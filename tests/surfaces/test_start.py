@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -42,3 +43,21 @@ def test_semantic_search_keeps_the_threads_of_linear_algebra(notes: Path) -> Non
 def test_a_number_of_threads_that_was_chosen_stays(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     assert _run("search", "boundary", "--base", str(notes)).endswith(" 2")
+
+
+def test_a_short_command_ends_with_its_whole_answer_and_its_code(notes: Path) -> None:
+    command = [sys.executable, "-m", "kb", "search", "boundary", "--base", str(notes), "--json"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout)["results"][0]["title"] == "Boundary"
+    run = subprocess.run([sys.executable, "-m", "kb", "section", "none", "--base", str(notes)], capture_output=True, text=True)
+    assert (run.returncode, run.stderr.count("\n")) == (1, 1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_short_command_whose_answer_cannot_be_written_says_so_once(notes: Path) -> None:
+    command = [sys.executable, "-m", "kb", "search", "boundary", "--base", str(notes)]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 3
+    assert run.stderr.splitlines()[-1].startswith("kb: No space left")
+    assert "Exception ignored" not in run.stderr
