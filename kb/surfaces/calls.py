@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kb.base import ASKED
 from kb.errors import KBError
+from kb.freshness import ASKED
 from kb.surfaces.operations.model import Body, Operation
 
 if TYPE_CHECKING:
