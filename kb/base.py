@@ -13,6 +13,7 @@ from kb.config import Config, SearchSettings, SemanticSettings, locate
 from kb.engines.part import Engined
 from kb.errors import ArgumentError
 from kb.freshness import Current, Freshness, Progress
+from kb.glossaries import Glossaries
 from kb.index import changes
 from kb.index.catalog import Catalog
 from kb.likeness import Likeness
@@ -51,6 +52,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         self._engine = engine
         self._keep_in(kept / key_of(self.config), progress)
         self._collections = {collection.name: collection for collection in self.config.collections}
+        self._glossaries = Glossaries(self.config.collections, kept, self._words)
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -79,16 +81,18 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         language: str | None = None,
         semantic: bool = False,
         explain: bool = False,
+        typing: bool = False,
     ) -> SearchAnswer:
         """Return the sections that answer a query, best first.
 
         `query`: 1 to 8192 characters once trimmed. `limit`: 1 to 50. `offset`: hits to skip. `semantic` asks for embeddings
-        beside keywords; where they can't be had the answer is by keywords, and its mode and warning say so. The rest
+        beside keywords; where they can't be had the answer is by keywords, and its mode and warning say so. `typing`: the
+        query is still being written, so words that its last one begins count too, and nothing guesses at that one. The rest
         narrows what may come back. Raises ArgumentError before any file is touched.
         """
         return self.search_many(
             [query], limit=limit, offset=offset, collections=collections, types=types, status=status, language=language,
-            semantic=semantic, explain=explain,
+            semantic=semantic, explain=explain, typing=typing,
         )[0]  # fmt: skip
 
     def search_many(
@@ -103,6 +107,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         language: str | None = None,
         semantic: bool = False,
         explain: bool = False,
+        typing: bool = False,
         settings: SearchSettings | None = None,
         weights: Weights | None = None,
         snippets: bool = True,
@@ -114,6 +119,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         are empty, which takes a fraction of the time.
         """
         texts = [self._query(query) for query in queries]
+        unfinished = [typing and query == query.rstrip() for query in queries]
         _whole("limit", limit, 1, 50)
         _whole("offset", offset, 0, None)
         checks.check_language(language)
@@ -125,13 +131,14 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         used = settings or self.config.search
         by = weights or ranking_weights(used)
 
+        glossary = self._glossaries.of(collections)
         attempt = self._attempt() if semantic else None
         engine = self._open_engine()
 
-        def one(catalog: Catalog, state: Snapshot, text: str, **ranked: Any) -> SearchAnswer:
+        def one(catalog: Catalog, state: Snapshot, text: str, open_: bool, **ranked: Any) -> SearchAnswer:
             shared: dict[str, Any] = {
-                "analyzer": self._words, "limit": limit, "offset": offset, "filters": filters, "weights": by,
-                "fuzzy": used.fuzzy, "snippets": snippets, "explain": explain,
+                "typing": open_, "analyzer": self._words, "limit": limit, "offset": offset, "filters": filters, "weights": by,
+                "fuzzy": used.fuzzy, "glossary": glossary, "snippets": snippets, "explain": explain,
             }  # fmt: skip
             if attempt is None:
                 return search(catalog, state, text, **shared, **ranked)
@@ -150,10 +157,10 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
             self._known_types(catalog, types)
             state = self._state(catalog)
             if engine is None:
-                return [one(catalog, state, text) for text in texts]
-            asked = self._engine_search(engine, catalog, by, filters)
-            found = [one(catalog, state, text, rank_by=asked.ranker()) for text in texts]
-            return [replace(each, warning=_joined(asked.warning, each.warning)) for each in found]
+                return [one(catalog, state, *asked) for asked in zip(texts, unfinished, strict=True)]
+            served = self._engine_search(engine, catalog, by, filters)
+            found = [one(catalog, state, *asked, rank_by=served.ranker()) for asked in zip(texts, unfinished, strict=True)]
+            return [replace(each, warning=_joined(served.warning, each.warning)) for each in found]
 
         freshness, found = self._read(answer, self._preparing(attempt, engine) if engine or attempt else None)
         if freshness.stale:
@@ -196,8 +203,9 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
 
         The same question has the same answer for as long as the number stays the same.
         """
+        words = self._glossaries.state()
         freshness, number = self._read(lambda catalog: catalog.generation)
-        return None if freshness.warning else number
+        return None if freshness.warning else number << 32 | words
 
     def trail(self, id_: str, *, language: str | None = None) -> tuple[Node, ...]:
         """Return what stands above a section, from the top of the tree down."""

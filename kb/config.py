@@ -27,7 +27,8 @@ class Collection:
 
     `languages` names the two-letter folders below the root that hold language variants. `hit_level`: headings up to
     this level answer on their own. `include` and `exclude` are patterns as in .gitignore, relative to the root.
-    `writable`: documents may be created in it. `schema`: the file that says what documents of its types must have.
+    `writable`: documents may be created in it. `glossary`: the file that says what its terms are called in other languages.
+    `schema`: the file that says what documents of its types must have.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Collection:
     writable: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    glossary: Path | None = None
     schema: Path | None = None
 
 
@@ -284,8 +286,9 @@ def _collection(path: Path, entry: object, trusted: bool) -> Collection:
         values["writable"] = _typed(path, "collections.writable", entry["writable"], bool, "true or false")
         if values["writable"] and not resolved.is_dir():
             raise ConfigError(f"{path}: collection {name!r} can't be writable: its root is not a folder")
-    if "schema" in entry:
-        values["schema"] = _schema(path, name, entry["schema"], trusted)
+    for key in ("glossary", "schema"):
+        if key in entry:
+            values[key] = _file(path, name, key, entry[key], trusted)
     return Collection(**values)
 
 
@@ -315,16 +318,16 @@ def _codes(path: Path, codes: Sequence[str]) -> None:
             raise ConfigError(f"{path}: {code!r} is not a language code; write two lower-case letters, such as 'de'")
 
 
-def _schema(path: Path, name: str, value: object, trusted: bool) -> Path:
-    """Return the schema file of a collection, which like its root may not lie outside an untrusted kb.toml's folder."""
-    text: str = _typed(path, "collections.schema", value, str, "the path of a TOML file")
-    given = Path(_storable(path, "collections.schema", text)).expanduser()
+def _file(path: Path, name: str, key: str, value: object, trusted: bool) -> Path:
+    """Return a file that a collection names, which like its root may not lie outside an untrusted kb.toml's folder."""
+    text: str = _typed(path, f"collections.{key}", value, str, "the path of a TOML file")
+    given = Path(_storable(path, f"collections.{key}", text)).expanduser()
     resolved = (given if given.is_absolute() else path.parent / given).resolve()
     if not resolved.is_file():
-        raise ConfigError(f"{path}: schema of collection {name!r} not found: {given}")
+        raise ConfigError(f"{path}: {key} of collection {name!r} not found: {given}")
     if not trusted and not resolved.is_relative_to(path.parent.resolve()):
         raise ConfigError(
-            f"{path}: schema of collection {name!r} lies outside its folder; name this kb.toml with --base to allow that"
+            f"{path}: {key} of collection {name!r} lies outside its folder; name this kb.toml with --base to allow that"
         )
     return resolved
 

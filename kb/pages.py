@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kb.config import Collection
 from kb.errors import ArgumentError, IndexBusy, NotFound
+from kb.glossaries import Glossaries
 from kb.ranking.query import LONGEST
 from kb.reading import checks
 
@@ -26,6 +27,7 @@ class Pages:
     """The part of `KnowledgeBase` that is about documents as such; it is used through that class only."""
 
     _collections: dict[str, Collection]
+    _glossaries: Glossaries
 
     if TYPE_CHECKING:
         # What KnowledgeBase gives: its search, one state of the catalog to read from, and its index.
@@ -97,11 +99,12 @@ class Pages:
         from kb.reading import ground
 
         ground.check(asked, budget)
+        glossary = self._glossaries.of(collections)
         if wanted:
             found = self._read(
                 lambda catalog: ground.of_sections(
                     catalog, self._state(catalog), self._words, asked,
-                    [sections.find(catalog.db, id_, language) for id_ in wanted],
+                    [sections.find(catalog.db, id_, language) for id_ in wanted], glossary,
                 )
             )[1]  # fmt: skip
             return ground.pack(asked, "keyword", None, found, budget, self._collections)
@@ -109,7 +112,7 @@ class Pages:
             asked, limit=ground.HITS, collections=collections, types=types, status=status, language=language,
             semantic=semantic,
         )  # fmt: skip
-        found = self._read(lambda catalog: ground.of_search(catalog, self._state(catalog), self._words, answer))[1]
+        found = self._read(lambda catalog: ground.of_search(catalog, self._state(catalog), self._words, answer, glossary))[1]
         return ground.pack(asked, answer.mode, answer.warning, found, budget, self._collections)
 
     def new(

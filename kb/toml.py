@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -31,22 +32,25 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is nested too deeply") from error
 
 
-def remembered(path: Path, folder: Path) -> dict[str, Any]:
-    """Return what a TOML file says, from `folder` where the file is as it was when that was written there."""
+def remembered(path: Path, folder: Path, make: Callable[[Path], dict[str, Any]] = read, kind: str = "toml") -> dict[str, Any]:
+    """Return what a TOML file says, from `folder` where the file is as it was when that was written there.
+
+    `make` reads the file, and may work something out of it; `kind` tells what was made by one function from the rest.
+    """
     try:
         status = path.stat()
     except OSError:
-        return read(path)
+        return make(path)
     name = str(path)
     stamp = [name, status.st_size, status.st_mtime_ns, status.st_ino]
-    kept = folder / f"toml-{crc32(os.fsencode(name)):08x}.json"
+    kept = folder / f"{kind}-{crc32(os.fsencode(name)):08x}.json"
     try:
         found = json.loads(kept.read_bytes())
         if found["of"] == stamp and isinstance(found["data"], dict):
             return dict(found["data"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    data = read(path)
+    data = make(path)
     if time.time_ns() - status.st_mtime_ns > _DOUBT_NS and folder.is_dir():
         _keep(kept, {"of": stamp, "data": data})
     return data

@@ -67,7 +67,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What a search found: `total` sections match, `results` are the page asked for."""
+    """What a search found: `total` sections match, `results` are the page asked for.
+
+    `corrected`: the query as it was searched, where words were unknown. `also`: what a glossary added to it.
+    """
 
     query: str
     mode: str
@@ -75,6 +78,7 @@ class SearchAnswer:
     total: int
     warning: str | None = None
     corrected: str | None = None
+    also: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the object for JSON."""
@@ -87,4 +91,6 @@ class SearchAnswer:
         }
         if self.corrected is not None:
             out["corrected"] = self.corrected
+        if self.also:
+            out["also"] = list(self.also)
         return out

@@ -92,8 +92,8 @@ class CandidateRanker:
         allowed = _allowed(masks)
         if allowed is not None and sum(map(len, allowed)) <= self._first:
             return among(allowed)  # fewer than would be asked for: each is scored
-        text = bm25.weigh(snapshot, "text", [*plan.terms, *plan.near])
-        head = bm25.weigh(snapshot, "head", plan.terms)
+        text = bm25.weigh(snapshot, "text", [*plan.all_terms, *plan.near])
+        head = bm25.weigh(snapshot, "head", plan.all_terms)
         limit = self._first
         while limit <= MOST:
             answers = self._ask(text, head, limit)
@@ -150,7 +150,7 @@ def _hits(snapshot: Snapshot, answers: Iterable[Iterable[Found]], named: Iterabl
 
 def _total(snapshot: Snapshot, plan: Plan, named: Iterable[int] | None, masks: Sequence[HitMask | None] | None) -> int:
     """Return how many groups hold a term of the query, from the catalog's own postings."""
-    terms = [term for term, _ in plan.terms]
+    terms = [term for term, _ in plan.all_terms]
     held = []
     for position, segment in enumerate(snapshot.segments):
         mask = ranker.holding(segment, terms)

@@ -38,11 +38,16 @@ class Snapshot:
 
     def terms_of(self, spelling: str, analyzer: Callable[[], Analyzer]) -> tuple[str, ...]:
         """Return the terms of a spelling: as stored where it is known, else worked out by the analyzer."""
+        found = self.stored_terms(spelling)
+        return analyzer().query_terms(spelling, self.languages) if found is None else found
+
+    def stored_terms(self, spelling: str) -> tuple[str, ...] | None:
+        """Return the terms of a spelling as stored, None where the index has never seen it."""
         for segment in self.segments:
             found = segment.terms_of_word(spelling, self.languages)
             if found is not None:
                 return found
-        return analyzer().query_terms(spelling, self.languages)
+        return None
 
     def term_of(self, spelling: str, language: str) -> str | None:
         """Return the term of a spelling under one language as stored, None where the index has never seen it."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.languages import is_function_word
 from kb.index.snapshot import Snapshot
 from kb.ranking import near, spelling, weights
+from kb.ranking.alternatives import Alternatives, Form
 from kb.ranking.bm25 import idf
 from kb.ranking.query import Query
+from kb.ranking.translate import Named, translate
+
+if TYPE_CHECKING:
+    from kb.analysis.glossary import Glossary
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ class Plan:
     hits that hold one of `terms` and bring in none themselves. `phrases`: for each word of a phrase the terms that may
     stand for it. `excluded`: for each excluded word its terms; a hit that holds all of one word's terms is left out.
     `corrected`: the query as it was searched, where words were corrected; else None. `support`: the share of the query's
-    weight in words that the base knows, from 0 to 1; `asked`: how many words that is of.
+    weight in words that the base knows, from 0 to 1; `asked`: how many words that is of. `alternatives`: what may stand for
+    some of `terms`, or brings in hits where the base has none of them; `also`: those that a glossary gave, as it spells them.
     """
 
     query: Query
@@ -33,9 +40,26 @@ class Plan:
     corrected: str | None
     support: float = 1.0
     asked: int = 0
+    alternatives: tuple[Alternatives, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def all_terms(self) -> tuple[tuple[str, float], ...]:
+        """Every term that may bring in a hit: those of the query, then those of alternatives."""
+        if not self.alternatives:
+            return self.terms
+        out = {t: form.weight for one in self.alternatives for form in one.forms for word in form.words for t in word}
+        return tuple((out | dict(self.terms)).items())
 
 
-def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, fuzzy: bool = True) -> Plan:
+def plan(
+    query: Query,
+    snapshot: Snapshot,
+    analyzer: Callable[[], Analyzer],
+    *,
+    fuzzy: bool = True,
+    glossary: Glossary | None = None,
+) -> Plan:
     """Work out what to score. The analyzer is asked only for spellings that the index has never seen."""
     content: dict[str, float] = {}
     function: dict[str, float] = {}
@@ -46,11 +70,14 @@ def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, 
     corrected: dict[str, str] = {}
     known = total = 0.0
     asked = 0
+    named = translate(glossary, query.plain, snapshot, analyzer)
+    in_glossary = {word for one in named for word in one.words}
     for word in query.words:
         spellings = words.spellings(word)
         is_function = len(spellings) == 1 and is_function_word(spellings[0], snapshot.languages)
         terms = _known(snapshot, analyzer, spellings)
-        if not terms and not is_function and fuzzy:
+        guess = fuzzy and word not in in_glossary
+        if not terms and not is_function and guess:
             better = spelling.correct(word, snapshot)
             if better:
                 corrected[word] = better
@@ -63,8 +90,8 @@ def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, 
         weight = _weight(snapshot, terms)
         asked += 1
         total += weight
-        known += weight * (0.0 if not terms else weights.CORRECTED_SUPPORT if word in corrected else 1.0)
-        if widen or (fuzzy and not terms):
+        known += weight * _support(terms, word in corrected, word in in_glossary)
+        if widen or (guess and not terms):
             for other in near.near(words.normalise(corrected.get(word, word)), snapshot):
                 alone = other.part and (not terms or compounds)
                 if alone and not terms:
@@ -72,11 +99,15 @@ def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, 
                 into = content if alone else similar
                 for term in _known(snapshot, analyzer, [other.spelling]):
                     into[term] = max(into.get(term, 0.0), weights.NEAR_WEIGHT * other.similarity)
+    if corrected and glossary is not None:
+        named = translate(glossary, [corrected.get(word, word) for word in query.plain], snapshot, analyzer)
     chosen = content if has_content else function
+    alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in named], chosen)
+    placed = {*chosen, *(term for one in alternatives for form in one.forms for word in form.words for term in word)}
     return Plan(
         query,
         tuple(chosen.items()),
-        tuple((term, weight) for term, weight in similar.items() if term not in chosen) if has_content else (),
+        tuple((term, weight) for term, weight in similar.items() if term not in placed) if has_content else (),
         tuple(
             tuple(frozenset(_terms(snapshot, analyzer, words.spellings(corrected.get(w, w)))) for w in phrase)
             for phrase in query.phrases
@@ -85,7 +116,43 @@ def plan(query: Query, snapshot: Snapshot, analyzer: Callable[[], Analyzer], *, 
         _corrected(query.text, corrected),
         min(known / total, 1.0) if total else 1.0,
         asked,
+        alternatives,
+        also,
     )
+
+
+def _support(terms: Sequence[str], corrected: bool, in_glossary: bool) -> float:
+    """Return how far a word counts as known."""
+    if terms:
+        return weights.CORRECTED_SUPPORT if corrected else 1.0
+    return 1.0 if in_glossary else 0.0
+
+
+def _alternatives(
+    named: Sequence[tuple[Named, list[str]]], chosen: dict[str, float]
+) -> tuple[tuple[Alternatives, ...], tuple[str, ...]]:
+    """Return what may stand for terms of a query, and the texts that a glossary gave for it; each term stands in one place.
+
+    Terms that only similar words have brought into `chosen` are taken out of it where a glossary knows better.
+    """
+    asked = {term for term, weight in chosen.items() if weight >= 1.0}
+    taken: set[str] = set()
+    out: list[Alternatives] = []
+    also: dict[str, None] = {}
+    for one, terms in named:
+        own = tuple(term for term in terms if term in asked and term not in taken)
+        forms = [
+            Form(form.text, kept, form.weight)
+            for form in one.forms
+            if (kept := tuple(rest for word in form.words if (rest := tuple(t for t in word if t not in asked | taken))))
+        ]
+        taken.update(own, (term for form in forms for word in form.words for term in word))
+        if forms:
+            out.append(Alternatives(own, tuple(forms)))
+            also.update(dict.fromkeys(form.text for form in forms))
+    for term in taken - asked:
+        chosen.pop(term, None)
+    return tuple(out), tuple(also)
 
 
 def _terms(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:

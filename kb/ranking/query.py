@@ -7,7 +7,7 @@ belong to the language of the question and ask for nothing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kb.analysis import words
 
@@ -21,12 +21,17 @@ _EXCLUDED = re.compile(r"(?:(?<=\s)|^)-(?=[^\s-])")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a query asks for. `words` are those of the phrases too; all are spelt as the user wrote them."""
+    """What a query asks for. `words` are those of the phrases too; all are spelt as the user wrote them.
+
+    `plain`: the words outside phrases, in order and with repeats. `unfinished`: the last of them, where it is still typed.
+    """
 
     text: str
     words: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
     excluded: tuple[str, ...]
+    plain: tuple[str, ...] = field(default=(), compare=False)
+    unfinished: str | None = None
 
     @property
     def quotes(self) -> bool:
@@ -35,29 +40,46 @@ class Query:
         return bool(quoted) and len(self.words) - quoted >= max(quoted, _SENTENCE_WORDS)
 
 
-def parse(text: str) -> Query:
-    """Read a query. Order and spelling of words are kept, repeats dropped."""
+def parse(text: str, *, typing: bool = False) -> Query:
+    """Read a query. Order and spelling of words are kept, repeats dropped.
+
+    `typing`: the text is still being written, so a word that nothing follows may be the beginning of one.
+    """
     # Half of a surrogate pair stands in no text, and SQLite takes none.
     text = text.encode("utf-8", "replace").decode("utf-8").strip()
     found: list[str] = []
+    plain: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []
     rest = 0
     for match in _QUOTED.finditer(text):
-        _plain(text[rest : match.start()], found, excluded)
+        outside = _plain(text[rest : match.start()], excluded)
+        plain += outside
         phrase = tuple(words.find(match.group(1)))
         if phrase:
             phrases.append(phrase)
-            found.extend(phrase)
+        found += [*outside, *phrase]
         rest = match.end()
-    _plain(text[rest:], found, excluded)
-    return Query(text, tuple(dict.fromkeys(found)), tuple(phrases), tuple(dict.fromkeys(excluded)))
+    outside = _plain(text[rest:], excluded)
+    plain += outside
+    found += outside
+    unfinished = outside[-1] if typing and outside and text.endswith(outside[-1]) and not _excludes(text) else None
+    kept = tuple(dict.fromkeys(found))
+    return Query(text, kept, tuple(phrases), tuple(dict.fromkeys(excluded)), tuple(plain), unfinished)
 
 
-def _plain(text: str, found: list[str], excluded: list[str]) -> None:
+def _plain(text: str, excluded: list[str]) -> list[str]:
+    """Return the words of a text outside quotes that are looked for; those it excludes are added to `excluded`."""
+    found: list[str] = []
     for piece in text.split():
-        match = _EXCLUDED.match(piece)
-        if match and words.find(piece[1:]):
+        if _excludes(piece):
             excluded.extend(words.find(piece[1:]))
         else:
             found.extend(words.find(piece))
+    return found
+
+
+def _excludes(piece: str) -> bool:
+    """Tell whether the last piece of a text excludes its words."""
+    last = piece.split()[-1]
+    return _EXCLUDED.match(last) is not None and bool(words.find(last[1:]))

@@ -16,7 +16,8 @@ import numpy as np
 
 from kb.index.segment import MOST_COUNTED, Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, weights
+from kb.ranking import alternatives, bm25, weights
+from kb.ranking.alternatives import Weighed
 from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.ranking.plan import Plan
 
@@ -58,12 +59,23 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All that was found: `total` groups, and the best hits, one a group, in order of score (ties by `key`)."""
+    """All that was found: `total` groups, and the best hits, one a group, in order of score (ties by `key`).
+
+    `instead_text` and `instead_head`: the alternatives of terms, as each field holds them.
+    """
 
     hits: tuple[Scored, ...]
     total: int
     text: tuple[WeightedTerm, ...]
     head: tuple[WeightedTerm, ...]
+    instead_text: tuple[Weighed, ...] = ()
+    instead_head: tuple[Weighed, ...] = ()
+
+    @property
+    def terms(self) -> tuple[WeightedTerm, ...]:
+        """All terms that were looked for: those of names, then of text."""
+        others = (term for one in (*self.instead_head, *self.instead_text) for term in one.terms)
+        return (*others, *self.head, *self.text)
 
 
 def rank(
@@ -86,9 +98,13 @@ def rank(
     text = bm25.weigh(snapshot, "text", plan.terms, used.text.scoring)
     near = bm25.weigh(snapshot, "text", plan.near, used.text.scoring)
     head = bm25.weigh(snapshot, "head", plan.terms, used.head.scoring)
+    instead_text = alternatives.weigh(snapshot, "text", plan.alternatives, used.text.scoring)
+    instead_head = alternatives.weigh(snapshot, "head", plan.alternatives, used.head.scoring)
+    every_text = [*text, *(term for one in instead_text for term in one.terms)]
+    every_head = [*head, *(term for one in instead_head for term in one.terms)]
     # More than any sum of impacts can reach, so that a section that is named is first.
-    ceiling = 1.0 + (used.passage + used.second + used.lead) * sum(map(_most(used.text), (*text, *near)))
-    ceiling += used.title * sum(map(_most(used.head), head))
+    ceiling = 1.0 + (used.passage + used.second + used.lead) * sum(map(_most(used.text), (*every_text, *near)))
+    ceiling += used.title * sum(map(_most(used.head), every_head))
     floor = _FLOOR.get(used.text.scoring, -math.inf)
     constant = (used.passage + used.second + used.lead) * bm25.constant((*text, *near)) + used.title * bm25.constant(head)
     totals: list[NDArray[np.float32]] = []
@@ -97,10 +113,14 @@ def rank(
     boosts: list[dict[int, float]] = []
     for position, segment in enumerate(snapshot.segments):
         unit_scores = bm25.scores(segment, "text", text, snapshot.text.mean, used.text)
-        held = bm25.held(segment, "text", text) if used.text.scoring == "okapi" else None
+        if instead_text:
+            alternatives.add(segment, "text", instead_text, snapshot.text.mean, used.text, unit_scores)
+        held = bm25.held(segment, "text", every_text) if used.text.scoring == "okapi" else None
         scores = _hit_scores(segment, unit_scores, used, held)
         widened = unit_scores + bm25.scores(segment, "text", near, snapshot.text.mean, used.text) if near else unit_scores
         names = bm25.scores(segment, "head", head, snapshot.head.mean, used.head)
+        if instead_head:
+            alternatives.add(segment, "head", instead_head, snapshot.head.mean, used.head, names)
         if len(names):
             scores += np.float32(used.title) * np.maximum.reduceat(names, segment.name_start[:-1])
         if near:
@@ -108,7 +128,7 @@ def rank(
         if floor:
             # A score can be 0 or less here, or the same for all: what was not found is told apart by the lowest there is.
             scores += np.float32(constant)
-            scores[~holding(segment, [term.term for term in (*text, *head)])] = floor
+            scores[~holding(segment, [term.term for term in (*every_text, *every_head)])] = floor
         boost = _boosts(segment, named, ceiling) if named else {}
         for at, value in boost.items():
             scores[at] = max(scores[at], np.float32(0)) + np.float32(value)
@@ -127,7 +147,7 @@ def rank(
         second = _second_unit(segment, unit_scores, hit, unit)
         name = _best_name(segment, heads[position], hit)
         found.append(Scored(position, hit, score, unit, second, name, boosts[position].get(hit, 0.0)))
-    return Ranking(tuple(found), groups(snapshot, totals, floor), (*text, *near), tuple(head))
+    return Ranking(tuple(found), groups(snapshot, totals, floor), (*text, *near), tuple(head), instead_text, instead_head)
 
 
 def _boosts(segment: Segment, named: Mapping[int, float], ceiling: float) -> dict[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, near, snippet
 from kb.ranking import weights as numbers
+from kb.ranking.alternatives import explained
 from kb.ranking.plan import Plan, plan
 from kb.ranking.query import Query, parse
 from kb.ranking.ranker import HitMask, Ranking, Scored, Weights, holding, lead_units, mask_of, rank
 from kb.reading.paths import breadcrumb
+
+if TYPE_CHECKING:
+    from kb.analysis.glossary import Glossary
 
 _LONGEST_NAME = 40
 Rank = Callable[..., Ranking]
@@ -47,22 +51,26 @@ def search(
     filters: Filters,
     weights: Weights | None = None,
     fuzzy: bool = True,
+    glossary: Glossary | None = None,
+    typing: bool = False,
     snippets: bool = True,
     explain: bool = False,
     rank_by: Rank = rank,
 ) -> SearchAnswer:
-    """Answer a query in keyword mode. Call it inside `catalog.reading()`. Without `snippets` they are empty, and not made."""
-    query = parse(text)
+    """Answer a query in keyword mode. Call it inside `catalog.reading()`. Without `snippets` they are empty, and not made.
+
+    `typing`: the query's last word may be unfinished. `glossary`: what else words are called.
+    """
+    query = parse(text, typing=typing)
     used = weights or Weights()
     named = named_sections(catalog, query)
-    made, ranking, warning = ranked(
-        catalog, snapshot, query, plan(query, snapshot, analyzer, fuzzy=fuzzy), offset + limit, filters, named, used, rank_by
-    )
+    made = plan(query, snapshot, analyzer, fuzzy=fuzzy, glossary=glossary)
+    made, ranking, warning = ranked(catalog, snapshot, query, made, offset + limit, filters, named, used, rank_by)
     page = ranking.hits[offset : offset + limit]
     results = _results(catalog, snapshot, made, ranking, page, used, named, snippets, explain)
     if made.support < numbers.WEAK_SUPPORT:
         results = [replace(result, low_confidence=True) for result in results]
-    return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, warning, made.corrected)
+    return SearchAnswer(query.text, "keyword", tuple(results), ranking.total, warning, made.corrected, made.also)
 
 
 def ranked(
@@ -256,7 +264,7 @@ def _results(
 
 def weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
     """Return the spellings to mark in snippets, each with the weight of its term."""
-    idf = {term.term: term.idf for term in (*ranking.head, *ranking.text)}
+    idf = {term.term: term.idf for term in ranking.terms}
     return {spelling: idf[term] for spelling, term in snapshot.spellings_of(idf).items()}
 
 
@@ -325,14 +333,19 @@ def _explanation(snapshot: Snapshot, ranking: Ranking, scored: Scored, used: Wei
     segment = snapshot.segments[scored.segment]
     lead = int(lead_units(segment)[scored.hit])
     parts: dict[str, Any] = {}
-    for name, field, unit, weight, terms, mean, parameters in (
-        ("passage", "text", scored.unit, used.passage, ranking.text, snapshot.text.mean, used.text),
-        ("second", "text", scored.second, used.second, ranking.text, snapshot.text.mean, used.text),
-        ("lead", "text", lead, used.lead, ranking.text, snapshot.text.mean, used.text),
-        ("head", "head", scored.name, used.title, ranking.head, snapshot.head.mean, used.head),
+    text = ("text", ranking.text, ranking.instead_text, snapshot.text.mean, used.text)
+    head = ("head", ranking.head, ranking.instead_head, snapshot.head.mean, used.head)
+    for name, unit, weight, (field, terms, instead, mean, parameters) in (
+        ("passage", scored.unit, used.passage, text),
+        ("second", scored.second, used.second, text),
+        ("lead", lead, used.lead, text),
+        ("head", scored.name, used.title, head),
     ):
         found = bm25.contributions(segment, field, unit, terms, mean, parameters)
+        forms = explained(segment, field, unit, instead, mean, parameters, found)
         weighted = {term: round(weight * value, 6) for term, value in found.items()}
         parts[name] = {"weight": weight, "score": round(sum(weight * v for v in found.values()), 6), "terms": weighted}
+        if forms:
+            parts[name]["instead"] = forms
     parts["id"] = {"score": round(scored.named, 6)}
     return parts

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from kb.ranking.plan import plan
 from kb.ranking.query import Query, parse
 from kb.ranking.ranker import HitMask, Scored, Weights, rank
 from kb.ranking.search import Filters
+
+if TYPE_CHECKING:
+    from kb.analysis.glossary import Glossary
 
 At = tuple[int, int]
 """A hit: (position of its segment in the snapshot, its number there)."""
@@ -71,16 +74,18 @@ def search_semantic(
     filters: Filters,
     weights: Weights,
     fuzzy: bool = True,
+    glossary: Glossary | None = None,
+    typing: bool = False,
     snippets: bool = True,
     explain: bool = False,
     rank_by: search.Rank = rank,
 ) -> SearchAnswer:
     """Answer a query in semantic mode. Call it inside `catalog.reading()`. SemanticUnavailable where it can't be."""
-    query = parse(text)
-    made = plan(query, snapshot, analyzer, fuzzy=fuzzy)
+    query = parse(text, typing=typing)
+    made = plan(query, snapshot, analyzer, fuzzy=fuzzy, glossary=glossary)
     asked = question(query)
     if not asked:
-        return SearchAnswer(query.text, "semantic", (), 0, corrected=made.corrected)
+        return SearchAnswer(query.text, "semantic", (), 0, corrected=made.corrected, also=made.also)
     asked = question(parse(made.corrected)) if made.corrected else asked
     named = search.named_sections(catalog, query)
     made, ranking, warning = search.ranked(
@@ -112,7 +117,7 @@ def search_semantic(
         held = hit is not None and made.support >= numbers.WEAK_SUPPORT
         weak = not held and one.standing < numbers.CLEAR_STANDING
         results.append(_finish(replace(shown, low_confidence=weak), one, hit, found, made.support, settings))
-    return SearchAnswer(query.text, "semantic", tuple(results), len(fused), warning, made.corrected)
+    return SearchAnswer(query.text, "semantic", tuple(results), len(fused), warning, made.corrected, made.also)
 
 
 @dataclass(frozen=True, slots=True)

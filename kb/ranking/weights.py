@@ -55,3 +55,6 @@ nothing is returned. On the dev questions the answerable ones begin at .34, thos
 Only where the index holds enough spellings: in a small base an unseen word says little about a question."""
 WEAK_SUPPORT = 0.5
 """Below this share an answer is marked as weak."""
+
+GLOSSARY_WEIGHT = 0.6
+"""What a form that a glossary gives counts for, beside the words of the question themselves (1)."""

@@ -21,6 +21,7 @@ from kb.reading.records import GroundAnswer, GroundPassage
 
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
+    from kb.analysis.glossary import Glossary
     from kb.index.catalog import Catalog
     from kb.index.snapshot import Snapshot
     from kb.ranking.bm25 import WeightedTerm
@@ -69,7 +70,13 @@ def check(question: str, budget: int) -> None:
         raise ArgumentError(f"budget {budget} has no room for passages: the question alone takes {least} characters")
 
 
-def of_search(catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], answer: SearchAnswer) -> Found:
+def of_search(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    analyzer: Callable[[], Analyzer],
+    answer: SearchAnswer,
+    glossary: Glossary | None = None,
+) -> Found:
     """Return the passages of the sections that a search found, best first."""
     rows: dict[int, list[tuple[int, int, int, str, str]]] = {}
     for number, result in enumerate(answer.results):
@@ -79,7 +86,7 @@ def of_search(catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analy
             " WHERE h.id = ? AND h.collection = ? AND d.source = ? ORDER BY p.passage",
             (result.id, result.collection, result.source),
         ).fetchall()
-    asked = _asked(snapshot, analyzer, answer.query)
+    asked = _asked(snapshot, analyzer, answer.query, glossary)
     scores = _scores(snapshot, asked, [row[0] for held in rows.values() for row in held])
     found: list[_Candidate] = []
     for number, result in enumerate(answer.results):
@@ -103,7 +110,12 @@ def _of_hit(result: Result, rows: Sequence[tuple[int, int, int, str, str]], scor
 
 
 def of_sections(
-    catalog: Catalog, snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, named: Sequence[section.Found]
+    catalog: Catalog,
+    snapshot: Snapshot,
+    analyzer: Callable[[], Analyzer],
+    question: str,
+    named: Sequence[section.Found],
+    glossary: Glossary | None = None,
 ) -> Found:
     """Return the same for named sections: the passages nearest to the question first, the rest in the order of the file."""
     held: dict[int, tuple[section.Found, tuple[int, int, int, str, str, str, str]]] = {}
@@ -121,7 +133,7 @@ def of_sections(
         if not rows and source is not None and one.id is not None:
             # A short section shares its passage with those around it: its own lines are what was asked for.
             whole.append((one, source[0]))
-    asked = _asked(snapshot, analyzer, question)
+    asked = _asked(snapshot, analyzer, question, glossary)
     scores = _scores(snapshot, asked, list(held))
     best = max(scores.values(), default=0.0) or 1.0
     out = [
@@ -145,13 +157,13 @@ def _path(catalog: Catalog, found: section.Found) -> str:
     return breadcrumb(catalog.db, found.collection, found.id or "", found.title, found.parent, found.language)
 
 
-def _asked(snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str) -> list[WeightedTerm]:
+def _asked(snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, glossary: Glossary | None) -> list[WeightedTerm]:
     from kb.ranking import bm25
     from kb.ranking.plan import plan
     from kb.ranking.query import parse
 
-    made = plan(parse(question), snapshot, analyzer)
-    return bm25.weigh(snapshot, "text", [*made.terms, *made.near])
+    made = plan(parse(question), snapshot, analyzer, glossary=glossary)
+    return bm25.weigh(snapshot, "text", [*made.all_terms, *made.near])
 
 
 def _spellings(snapshot: Snapshot, asked: Sequence[WeightedTerm]) -> dict[str, float]:

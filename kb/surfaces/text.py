@@ -29,6 +29,8 @@ def search(answer: SearchAnswer, colour: bool) -> str:
     lines = []
     if answer.corrected:
         lines.append(f"searched for: {one_line(answer.corrected)}\n")
+    if answer.also:
+        lines.append(f"also searched for: {one_line(', '.join(answer.also))}\n")
     if not answer.results:
         lines.append("nothing found\n")
     for number, result in enumerate(answer.results, 1):

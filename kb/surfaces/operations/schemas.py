@@ -76,7 +76,11 @@ SEARCH = answer(
         "total": {"type": "integer", "description": "sections that match, before the limit"},
         "warning": MAYBE_TEXT,
     },
-    {"corrected": {"type": "string", "description": "the query after unseen words were corrected"}, "total_exact": FLAG},
+    {
+        "corrected": {"type": "string", "description": "the query after unseen words were corrected"},
+        "also": {**TEXTS, "description": "what a glossary added to the query"},
+        "total_exact": FLAG,
+    },
 )
 
 # A section as text, as raw lines or as data: the three hold different keys.

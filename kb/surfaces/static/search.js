@@ -40,6 +40,7 @@ function paint(main, query, semantic, answer) {
   const count = h("p", { class: "count" }, counted(answer, semantic));
   const notes = [
     answer.corrected ? h("p", { class: "notice" }, `${t("corrected")} `, h("b", {}, answer.corrected)) : null,
+    answer.also ? h("p", { class: "notice" }, `${t("also")} ${answer.also.join(", ")}`) : null,
     answer.warning ? h("p", { class: "notice warn", role: "note" }, answer.warning) : null,
   ];
   const head = h("div", { class: "head" }, h("h1", { class: "hidden" }, query), count, notes);

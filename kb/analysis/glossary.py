@@ -1,0 +1,166 @@
+"""A glossary: terms with their forms in several languages, so that a question in one finds a section in another.
+
+    [[terms]]
+    en = "bounded context"
+    ru = ["ограниченный контекст", "граница контекста"]
+    de = "abgegrenzter Kontext"
+
+A key is a language code; its value one form or several, of one word or more. Every form of a term leads to all the others, and
+any inflected form of its words stands for it, by the same stems that the index goes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kb import toml
+from kb.analysis import words
+from kb.analysis.analyzer import Analyzer
+from kb.analysis.languages import is_function_word
+from kb.errors import ConfigError
+
+MOST_WORDS = 8
+"""Words of a form; what is longer is a sentence, and stands in no question word for word."""
+
+TermOf = Callable[[str, str], str]
+"""From a normalised spelling and a language to its term."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of a term as it is written. `key`: the term of each of its words under its language, function words too.
+
+    `spellings` and their `terms` are what it is searched by: without function words, unless it has no others.
+    """
+
+    text: str
+    language: str
+    key: tuple[str, ...]
+    spellings: tuple[str, ...]
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Words of a question, from position `start` up to `end`, that are a form of a term; `others` are what else it is called."""
+
+    start: int
+    end: int
+    others: tuple[Form, ...]
+
+
+class Glossary:
+    """Terms, and which of them words stand for."""
+
+    def __init__(self, terms: Iterable[Sequence[Form]]) -> None:
+        self._terms = [tuple(forms) for forms in terms]
+        self._by_first: dict[tuple[str, str], list[tuple[Form, int]]] = {}
+        for number, forms in enumerate(self._terms):
+            for form in forms:
+                self._by_first.setdefault((form.language, form.key[0]), []).append((form, number))
+        self.languages = tuple(sorted({form.language for forms in self._terms for form in forms}))
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def matches(self, asked: Sequence[str], term_of: TermOf) -> list[Match]:
+        """Return the forms that the words of a question hold, from left to right; the longest where several begin alike.
+
+        `term_of` gives the term of a spelling under a language.
+        """
+        pieces = [(at, piece) for at, word in enumerate(asked) for piece in words.pieces(word)]
+        keys = [{language: term_of(piece, language) for language in self.languages} for _, piece in pieces]
+        out: list[Match] = []
+        at = 0
+        while at < len(pieces):
+            found = self._longest(keys, at)
+            if not found:
+                at += 1
+                continue
+            size = len(found[0][0].key)
+            held = {form for form, _ in found}
+            others = dict.fromkeys(form for _, number in found for form in self._terms[number] if form not in held)
+            out.append(Match(pieces[at][0], pieces[at + size - 1][0] + 1, tuple(others)))
+            at += size
+        return out
+
+    def _longest(self, keys: Sequence[dict[str, str]], at: int) -> list[tuple[Form, int]]:
+        found = [
+            (form, number)
+            for language, term in keys[at].items()
+            for form, number in self._by_first.get((language, term), ())
+            if len(form.key) <= len(keys) - at
+            and all(held[language] == wanted for held, wanted in zip(keys[at:], form.key, strict=False))
+        ]
+        longest = max((len(form.key) for form, _ in found), default=0)
+        return [(form, number) for form, number in found if len(form.key) == longest]
+
+
+def read(path: Path, analyzer: Callable[[], Analyzer], folder: Path) -> Glossary:
+    """Return the glossary of a file. What the analyzer makes of it is kept in `folder` until the file changes.
+
+    ConfigError where the file can't be read or something in it is not valid.
+    """
+    from kb.analysis import VERSION
+
+    def worked_out(path: Path) -> dict[str, Any]:
+        return {"terms": [[_analysed(text, language, analyzer()) for language, text in term] for term in terms_of(path)]}
+
+    found = toml.remembered(path, folder, worked_out, f"glossary-{VERSION}")
+    return Glossary(
+        [Form(text, language, tuple(key), tuple(spelt), tuple(terms)) for text, language, key, spelt, terms in forms]
+        for forms in found["terms"]
+    )
+
+
+def joined(glossaries: Sequence[Glossary]) -> Glossary | None:
+    """Return the terms of several glossaries as one; None where there are none."""
+    if len(glossaries) == 1:
+        return glossaries[0]
+    return Glossary([forms for one in glossaries for forms in one._terms]) if glossaries else None
+
+
+def terms_of(path: Path) -> list[list[tuple[str, str]]]:
+    """Return for each term of a file its forms as (language, text). ConfigError where the file is not a glossary."""
+    data = toml.read(path)
+    for key in data:
+        if key != "terms":
+            raise ConfigError(f"{path}: unknown key {key}; a glossary is a list of [[terms]]")
+    entries = data.get("terms", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ConfigError(f"{path}: terms must be tables; write each as [[terms]] with a form for each language")
+    return [_forms(f"{path}: [[terms]] number {number}", entry) for number, entry in enumerate(entries, 1)]
+
+
+def _forms(place: str, entry: dict[str, Any]) -> list[tuple[str, str]]:
+    out: list[tuple[str, str]] = []
+    for language, value in entry.items():
+        if not (language.isascii() and language.isalpha() and language.islower() and len(language) in (2, 3)):
+            raise ConfigError(f"{place}: unknown key {language!r}; the keys are language codes, such as en or de")
+        forms = [value] if isinstance(value, str) else value
+        if not isinstance(forms, list) or not forms or not all(isinstance(form, str) for form in forms):
+            raise ConfigError(f"{place}: {language} must be a text or a list of texts, got {value!r}")
+        for form in forms:
+            count = sum(len(words.pieces(word)) for word in words.find(form))
+            if not 1 <= count <= MOST_WORDS:
+                raise ConfigError(f"{place}: {form!r} has {count} words; write a form of 1 to {MOST_WORDS}")
+            out.append((language, form))
+    if len(out) < 2:
+        raise ConfigError(f"{place}: it needs at least two forms, such as one in en and one in de")
+    return out
+
+
+def _analysed(text: str, language: str, analyzer: Analyzer) -> tuple[str, str, list[str], list[str], list[str]]:
+    pieces = [piece for word in words.find(text) for piece in words.pieces(word)]
+    telling = [piece for piece in pieces if not is_function_word(piece, (language,))] or pieces
+    spelt = list(dict.fromkeys(spelling for piece in telling for spelling in words.spellings(piece)))
+    return (
+        text,
+        language,
+        [analyzer.term(piece, language) for piece in pieces],
+        spelt,
+        [analyzer.term(spelling, language) for spelling in spelt],
+    )

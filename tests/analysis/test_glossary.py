@@ -1,0 +1,131 @@
+"""A glossary file, and which of its terms the words of a question name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kb.analysis import glossary, words
+from kb.analysis.analyzer import Analyzer
+from kb.errors import ConfigError
+
+ANALYZER = Analyzer()
+
+
+def made(folder: Path, text: str) -> glossary.Glossary:
+    path = folder / "glossary.toml"
+    path.write_text(text, encoding="utf-8")
+    return glossary.read(path, lambda: ANALYZER, folder / "cache")
+
+
+def named(held: glossary.Glossary, question: str) -> list[tuple[str, list[str]]]:
+    asked = words.find(question)
+    found = held.matches(asked, ANALYZER.term)
+    return [(" ".join(asked[m.start : m.end]), [form.text for form in m.others]) for m in found]
+
+
+CONTEXT = """
+[[terms]]
+en = "bounded context"
+ru = ["ограниченный контекст", "граница контекста"]
+de = "abgegrenzter Kontext"
+
+[[terms]]
+en = "context"
+ru = "контекст"
+de = "Kontext"
+
+[[terms]]
+en = "trust"
+ru = "доверие"
+de = ["Vertrauen", "Zuversicht"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("trust", [("trust", ["доверие", "Vertrauen", "Zuversicht"])]),
+        ("уровень доверия", [("доверия", ["trust", "Vertrauen", "Zuversicht"])]),
+        ("VERTRAUENS", [("VERTRAUENS", ["trust", "доверие", "Zuversicht"])]),
+        (
+            "what bounded contexts are",
+            [("bounded contexts", ["ограниченный контекст", "граница контекста", "abgegrenzter Kontext"])],
+        ),
+        (
+            "на границах контекста",
+            [("границах контекста", ["bounded context", "ограниченный контекст", "abgegrenzter Kontext"])],
+        ),
+        ("die Grenzen des Kontexts", [("Kontexts", ["context", "контекст"])]),
+        ("trust in contexts", [("trust", ["доверие", "Vertrauen", "Zuversicht"]), ("contexts", ["контекст", "Kontext"])]),
+        ("bounded", []),
+        ("распределение", []),
+        ("", []),
+    ],
+)
+def test_any_inflected_form_of_a_term_names_it_and_the_longest_wins(
+    tmp_path: Path, question: str, expected: list[tuple[str, list[str]]]
+) -> None:
+    assert named(made(tmp_path, CONTEXT), question) == expected
+
+
+def test_words_joined_by_signs_are_the_same_words(tmp_path: Path) -> None:
+    held = made(tmp_path, '[[terms]]\nen = "design-time"\nde = "Entwurfszeit"\n')
+    assert named(held, "design time") == [("design time", ["Entwurfszeit"])]
+    assert named(held, "at Design-Time") == [("Design-Time", ["Entwurfszeit"])]
+
+
+def test_a_form_of_two_terms_leads_to_both(tmp_path: Path) -> None:
+    held = made(tmp_path, '[[terms]]\nen = "bank"\nde = "Bank"\n[[terms]]\nen = "bench"\nde = "Bank"\nru = "скамья"\n')
+    assert named(held, "Bank") == [("Bank", ["bench", "скамья"])]
+
+
+def test_function_words_of_a_form_are_matched_but_not_searched(tmp_path: Path) -> None:
+    held = made(tmp_path, '[[terms]]\nen = "description of the method"\nde = "Methodenbeschreibung"\n')
+    (match,) = held.matches(["Methodenbeschreibungen"], ANALYZER.term)
+    assert [form.spellings for form in match.others] == [("description", "method")]
+    assert named(held, "the description of a method") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[terms]]\nenglish = 'a'\nde = 'b'", r"\[\[terms\]\] number 1: unknown key 'english'; the keys are language codes"),
+        ("[terms]\nen = 'a'", "terms must be tables; write each as"),
+        ("terms = ['a']", "terms must be tables; write each as"),
+        ("[[term]]\nen = 'a'", r"unknown key term; a glossary is a list of \[\[terms\]\]"),
+        ("[[terms]]\nen = 'a'\nde = 'b'\n[[terms]]\nen = 'lonely'", "number 2: it needs at least two forms"),
+        ("[[terms]]\nen = 3\nde = 'b'", "en must be a text or a list of texts, got 3"),
+        ("[[terms]]\nen = []\nde = 'b'", "en must be a text or a list of texts"),
+        ("[[terms]]\nen = ['a', 1]\nde = 'b'", "en must be a text or a list of texts"),
+        ("[[terms]]\nen = '...'\nde = 'b'", "'...' has 0 words; write a form of 1 to 8"),
+        ("[[terms]]\nen = 'a b c d e f g h i'\nde = 'b'", "has 9 words"),
+        ("[[terms]\n", "is not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_an_error_of_one_line_that_names_it(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as raised:
+        made(tmp_path, text)
+    assert str(raised.value).startswith(str(tmp_path / "glossary.toml"))
+    assert "\n" not in str(raised.value).replace("\n\n", "")
+
+
+def test_what_was_worked_out_is_kept_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    (tmp_path / "cache").mkdir()
+    path = tmp_path / "glossary.toml"
+    path.write_text(CONTEXT, encoding="utf-8")
+    os.utime(path, (1_000_000, 1_000_000))
+    first = glossary.read(path, lambda: ANALYZER, tmp_path / "cache")
+    assert [file.name for file in (tmp_path / "cache").iterdir() if re.match(r"glossary-\d", file.name)]
+
+    def none() -> Analyzer:
+        raise AssertionError("nothing needs to be worked out")
+
+    again = glossary.read(path, none, tmp_path / "cache")
+    assert named(again, "уровень доверия") == named(first, "уровень доверия")
+    path.write_text('[[terms]]\nen = "new"\nde = "neu"\n', encoding="utf-8")
+    assert len(glossary.read(path, lambda: ANALYZER, tmp_path / "cache")) == 1
