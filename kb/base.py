@@ -24,7 +24,7 @@ from kb.toml import remembered
 
 if TYPE_CHECKING:
     from kb.answers import ListAnswer, Node, RawWindow, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
-    from kb.engines.engine import Engine
+    from kb.engines.engine import Engine, Search
     from kb.index.snapshot import Snapshot
     from kb.ranking.ranker import Weights
     from kb.reading.places import Place
@@ -135,7 +135,8 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         attempt = self._attempt() if semantic else None
         engine = self._open_engine()
 
-        def one(catalog: Catalog, state: Snapshot, text: str, open_: bool, **ranked: Any) -> SearchAnswer:
+        def one(catalog: Catalog, state: Snapshot, text: str, open_: bool, served: Search | None = None) -> SearchAnswer:
+            ranked: dict[str, Any] = {} if served is None else {"rank_by": served.ranker()}
             shared: dict[str, Any] = {
                 "typing": open_, "analyzer": self._words, "limit": limit, "offset": offset, "filters": filters, "weights": by,
                 "fuzzy": used.fuzzy, "glossary": glossary, "snippets": snippets, "explain": explain,
@@ -146,8 +147,11 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
 
             how = fusion or self.config.semantic
             found = attempt.run(
-                lambda dense: search_semantic(catalog, state, text, dense=dense, settings=how, **shared, **ranked)
-            )
+                lambda dense: search_semantic(
+                    catalog, state, text, dense=dense, settings=how, **shared, **ranked,
+                    **({} if served is None else served.comparing(catalog, dense)),
+                )
+            )  # fmt: skip
             if found is not None:
                 return found
             answer = search(catalog, state, text, **shared, **ranked)
@@ -159,7 +163,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
             if engine is None:
                 return [one(catalog, state, *asked) for asked in zip(texts, unfinished, strict=True)]
             served = self._engine_search(engine, catalog, by, filters)
-            found = [one(catalog, state, *asked, rank_by=served.ranker()) for asked in zip(texts, unfinished, strict=True)]
+            found = [one(catalog, state, *asked, served) for asked in zip(texts, unfinished, strict=True)]
             return [replace(each, warning=_joined(served.warning, each.warning)) for each in found]
 
         freshness, found = self._read(answer, self._preparing(attempt, engine) if engine or attempt else None)

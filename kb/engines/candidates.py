@@ -89,7 +89,7 @@ class CandidateRanker:
 
         if (used.text, used.head) != self._parameters or used.text.scoring != "lucene":
             return whole()
-        allowed = _allowed(masks)
+        allowed = allowed_hits(masks)
         if allowed is not None and sum(map(len, allowed)) <= self._first:
             return among(allowed)  # fewer than would be asked for: each is scored
         text = bm25.weigh(snapshot, "text", [*plan.all_terms, *plan.near])
@@ -100,7 +100,7 @@ class CandidateRanker:
             if answers is None:
                 self._gone()
                 return whole()
-            hits = _hits(snapshot, answers, named or ())
+            hits = hits_of(snapshot, answers, named or ())
             found = among(hits)
             unseen = self._unseen(snapshot, answers, limit, used)
             if unseen == 0.0:
@@ -130,15 +130,16 @@ class CandidateRanker:
         return _SLACK * (max(used.passage + used.second + used.lead, 0.0) * text + max(used.title, 0.0) * head)
 
 
-def _allowed(masks: Sequence[HitMask | None] | None) -> list[NDArray[np.int64]] | None:
+def allowed_hits(masks: Sequence[HitMask | None] | None) -> list[NDArray[np.int64]] | None:
+    """Return for each segment the hits that may answer, None where all may."""
     if masks is None or any(mask is None for mask in masks):
         return None
     return [np.flatnonzero(mask) for mask in masks if mask is not None]
 
 
-def _hits(snapshot: Snapshot, answers: Iterable[Iterable[Found]], named: Iterable[int] | None) -> list[NDArray[np.int64]]:
+def hits_of(snapshot: Snapshot, answers: Iterable[Iterable[Found]], named: Iterable[int]) -> list[NDArray[np.int64]]:
     """Return for each segment the live hits that one of the points found belongs to, or that the query names."""
-    sections = {int(found.payload["hit"]) for rows in answers for found in rows}.union(named or ())
+    sections = {int(found.payload["hit"]) for rows in answers for found in rows}.union(named)
     wanted = np.fromiter(sections, dtype=np.int64, count=len(sections))
     out = []
     for segment in snapshot.segments:

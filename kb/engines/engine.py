@@ -21,13 +21,12 @@ from kb.ranking.ranker import Weights
 if TYPE_CHECKING:
     from kb.embedding.protocol import Matrix
     from kb.index.embed import View
+    from kb.ranking.dense import Dense
     from kb.reading.likeness import ChunksAnswer
 
 KEY = "KB_QDRANT_KEY"
 WRITTEN_AT_SEARCH = 20
 """Documents that a search brings to the engine itself; more is for `kb index`."""
-EXACT_PASSAGES = 50_000
-"""Up to so many passages a question is compared with every vector; beyond, the server's graph finds the nearest."""
 DIGITS = 6
 _TIED = 16
 _INDEX = "run: kb index"
@@ -58,13 +57,27 @@ class Engine:
         """Bring the engine to what the catalog holds; return how many documents were written."""
         return Filler(self.store, self.alias, catalog, snapshot, weights, view, progress).fill(wait=wait)
 
-    def prepare(self, catalog: Catalog, snapshot: Callable[[], Snapshot], weights: Weights) -> None:
-        """Write what little has changed since the last time. Call it outside of any transaction."""
+    def prepare(
+        self,
+        catalog: Catalog,
+        snapshot: Callable[[], Snapshot],
+        weights: Weights,
+        view: Callable[[], View | None] | None = None,
+    ) -> None:
+        """Write what little has changed since the last time. Call it outside of any transaction.
+
+        `view`: what returns the vectors of the present state, None where some are missing; asked only if something is to do.
+        """
         if catalog.folder is None or not state.made(catalog) or state.current(catalog) is None:
             return
-        if 0 < state.behind(catalog, state.PUT, state.GONE) <= WRITTEN_AT_SEARCH:
+        kinds = (state.PUT, state.GONE) if view is None else (state.PUT, state.GONE, state.VECTORS)
+        behind = state.behind(catalog, *kinds)
+        if 0 < behind <= WRITTEN_AT_SEARCH:
+            held = view() if view is not None else None
+            if held is None and not state.behind(catalog, state.PUT, state.GONE):
+                return
             try:
-                self.fill(catalog, snapshot, weights, wait=0.0)
+                Filler(self.store, self.alias, catalog, snapshot, weights, held).follow()
             except IndexBusy:  # whoever writes there now writes this too
                 return
 
@@ -73,6 +86,7 @@ class Engine:
 
         ArgumentError where the vectors it holds have another number of dimensions. Call it inside `catalog.reading()`.
         """
+        from kb.engines.nearest import EXACT_PASSAGES
         from kb.reading.likeness import Chunk, ChunksAnswer
 
         held = state.current(catalog) if catalog.folder is not None and state.made(catalog) else None
@@ -147,8 +161,33 @@ class Search:
         from kb.ranking.bm25 import Parameters
 
         parameters = (Parameters(*held.settings["text"]), Parameters(*held.settings["head"]))
-        match: dict[str, Sequence[str | int]] = {key: list(values) for key, values in self._match.items()}
-        return CandidateRanker(self._engine.store, held.collection, held.means, parameters, match, self._gone, self._first)
+        return CandidateRanker(
+            self._engine.store, held.collection, held.means, parameters, self._matched(), self._gone, self._first
+        )
+
+    def comparing(self, catalog: Catalog, dense: Dense) -> dict[str, Any]:
+        """Return, as an argument of `search_semantic`, what compares with the engine's vectors; nothing where it lacks some."""
+        compare = self._comparer(catalog, dense.view(catalog))
+        return {} if compare is None else {"compare": compare}
+
+    def _comparer(self, catalog: Catalog, view: View) -> Callable[..., Any] | None:
+        held = self._filled
+        if held is None:  # said already
+            return None
+        model = view.store.model
+        if (held.settings["model"], held.settings["dimension"]) != (model, view.store.dimension):
+            self._without(f"Qdrant holds no vectors of {model}")
+            return None
+        behind = state.behind(catalog, state.VECTORS)
+        if behind:
+            self._without(f"Qdrant lacks the vectors of {behind} documents")
+            return None
+        from kb.engines.nearest import NearestHits
+
+        return NearestHits(self._engine.store, held.collection, self._matched(), self._gone, self._first)
+
+    def _matched(self) -> dict[str, Sequence[str | int]]:
+        return {key: list(values) for key, values in self._match.items()}
 
     def _whole(self, catalog: Catalog) -> Filled | None:
         held = state.current(catalog) if catalog.folder is not None and state.made(catalog) else None

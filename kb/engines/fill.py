@@ -68,6 +68,18 @@ class Filler:
                 return self._anew()
             return self._drain(present.collection, present)
 
+    def follow(self) -> int:
+        """Write only what has changed, into the collection that is there; return how many documents, 0 where it can't take them.
+
+        That mean lengths have moved is for `fill`: a search does not wait until everything is written anew. IndexBusy where
+        another process writes.
+        """
+        with _alone(self._catalog, 0.0):
+            present = state.current(self._catalog)
+            if present is None or not self._fits(present) or self._store.held(present.collection) is None:
+                return 0
+            return self._drain(present.collection, present)
+
     # -- everything ----------------------------------------------------------------------------------------------
 
     def _anew(self) -> int:
@@ -133,10 +145,14 @@ class Filler:
         }
 
     def _outdated(self, present: Filled) -> bool:
+        return not (self._fits(present) and _near(present.settings["means"], self._settings()["means"]))
+
+    def _fits(self, present: Filled) -> bool:
+        """Return whether points made by the present settings can stand beside those held, mean lengths aside."""
         wanted = self._settings()
         if self._view is None:  # vectors that are there do no harm
             wanted.update(model=present.settings["model"], dimension=present.settings["dimension"])
-        return not _same(present.settings, wanted)
+        return _alike(present.settings, wanted)
 
     # -- what has changed ------------------------------------------------------------------------------------------
 
@@ -191,9 +207,15 @@ class Filler:
 
 def _same(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Return whether points made by the settings held serve for those wanted: equal, and mean lengths not far apart."""
-    if any(held[key] != wanted[key] for key in wanted if key != "means"):
-        return False
-    pairs = zip(held["means"], wanted["means"], strict=True)
+    return _alike(held, wanted) and _near(held["means"], wanted["means"])
+
+
+def _alike(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return all(held[key] == wanted[key] for key in wanted if key != "means")
+
+
+def _near(held: Sequence[float], wanted: Sequence[float]) -> bool:
+    pairs = zip(held, wanted, strict=True)
     return all(abs(now - then) <= DRIFT * then if then else now == 0 for then, now in pairs)
 
 

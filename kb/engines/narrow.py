@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kb.index.builder import group_arrays
-from kb.index.segment import NOTHING_DEAD, Postings, Segment
+from kb.index.segment import NOTHING_DEAD, Postings, Segment, ranges
 from kb.index.snapshot import Snapshot
 from kb.ranking.ranker import HitMask, Ranking, Scored
 
@@ -43,8 +43,8 @@ class NarrowSegment(Segment):
         self.keep_nothing()
         self.dead = NOTHING_DEAD
         self.hits = hits
-        self.units = _ranges(whole.hit_start, hits)
-        self.names = _ranges(whole.name_start, hits)
+        self.units = ranges(whole.hit_start, hits)
+        self.names = ranges(whole.name_start, hits)
         self.text = NarrowPostings(whole.text, self.units)
         self.head = NarrowPostings(whole.head, self.names)
         self.hit_section = whole.hit_section[hits]
@@ -97,13 +97,6 @@ def _whole(scored: Scored, snapshot: NarrowSnapshot) -> Scored:
         second=int(segment.units[scored.second]) if scored.second >= 0 else -1,
         name=int(segment.names[scored.name]),
     )
-
-
-def _ranges(starts: NDArray[np.int32], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return all positions from starts[i] up to starts[i + 1] for each chosen i."""
-    counts = (starts[chosen + 1] - starts[chosen]).astype(np.int64)
-    offsets = np.cumsum(counts) - counts
-    return np.repeat(starts[chosen].astype(np.int64) - offsets, counts) + np.arange(int(counts.sum()), dtype=np.int64)
 
 
 def _starts(starts: NDArray[np.int32], chosen: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kb.index.catalog import Catalog
     from kb.index.embed import ReadRaw, View
     from kb.index.snapshot import Snapshot
-    from kb.ranking.dense import Attempt
+    from kb.ranking.dense import Attempt, Dense
     from kb.ranking.ranker import Weights
     from kb.ranking.search import Filters
     from kb.reading.likeness import ChunksAnswer
@@ -31,6 +31,7 @@ class Engined:
     config: Config
     _lock: threading.RLock
     _engine: Engine | None
+    _dense: Dense | None
 
     if TYPE_CHECKING:
         _read: Callable[..., tuple[Any, Any]]
@@ -71,10 +72,21 @@ class Engined:
         if attempt is not None:
             steps.append(attempt.prepare)
         if engine is not None:
-            steps.append(lambda catalog: engine.prepare(catalog, lambda: self._state(catalog), self._own_weights()))
+
+            def bring(catalog: Catalog) -> None:
+                view = None if attempt is None else lambda: attempt.run(lambda dense: self._whole_view(catalog, engine, dense))
+                engine.prepare(catalog, lambda: self._state(catalog), self._own_weights(), view)
+
+            steps.append(bring)
         if not steps:
             return None
         return lambda catalog: [step(catalog) for step in steps]
+
+    @staticmethod
+    def _whole_view(catalog: Catalog, engine: Engine, dense: Dense) -> View | None:
+        """Return a model's vectors where the engine holds that model's and none is missing here."""
+        view = dense.present(catalog)
+        return None if view.missing or engine.model(catalog) != (view.store.model, view.store.dimension) else view
 
     def search_vector(self, vector: Sequence[float], collection: str, limit: int = 5) -> ChunksAnswer:
         """Return the passages of a collection nearest to a ready vector of as many numbers as the base's vectors have.
@@ -139,14 +151,17 @@ class Engined:
         return engine
 
     def _held_view(self, catalog: Catalog, engine: Engine) -> View | None:
-        """Return the vectors that the index holds, of the model that the engine has or else that has made most."""
+        """Return the vectors that the index holds: of the model in use, or the one the engine has, or that has made most."""
         from kb.index import embed, vectors
 
         held = [(one.model, one.dimension) for one in vectors.held(catalog) if one.rows and not one.model.startswith("lexical")]
         if not held:
             return None
-        present = engine.model(catalog)
-        model, dimension = present if present in held else held[0]
+        used = self._dense.loaded if self._dense is not None else None
+        for one in ((used.id, used.dimension) if used is not None else None, engine.model(catalog)):
+            if one in held:
+                return embed.view(catalog, *one, self._read_raw())
+        model, dimension = held[0]
         return embed.view(catalog, model, dimension, self._read_raw())
 
     def _engine_status(self, catalog: Catalog) -> dict[str, Any]:

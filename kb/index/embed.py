@@ -71,6 +71,12 @@ class View:
         at = np.minimum(held.searchsorted(numbers), len(held) - 1)
         return np.where(held[at] == numbers, self.rows[at], MISSING)
 
+    def keys_of(self, numbers: NDArray[np.int64]) -> Keys:
+        """Return the keys of texts that this state wants vectors for, by their numbers."""
+        at = np.minimum(self.texts.numbers.searchsorted(numbers), max(len(self.texts.numbers) - 1, 0))
+        found: Keys = self.texts.keys[at]
+        return found
+
 
 def texts(catalog: Catalog, read_raw: ReadRaw) -> Texts:
     """Return what the present state wants vectors for; kept in a file, for all of it has to be read."""

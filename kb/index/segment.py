@@ -185,6 +185,13 @@ class Segment:
         return {self.words[int(word)] for word in self.term_words[start:end]}
 
 
+def ranges(starts: NDArray[np.int32], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return all positions from starts[i] up to starts[i + 1] for each chosen i."""
+    counts = (starts[chosen + 1] - starts[chosen]).astype(np.int64)
+    offsets = np.cumsum(counts) - counts
+    return np.repeat(starts[chosen].astype(np.int64) - offsets, counts) + np.arange(int(counts.sum()), dtype=np.int64)
+
+
 def dead_count(held: tuple[NDArray[np.int32], NDArray[np.int32]], number: int) -> int:
     """Return how many of a term's postings, or of a spelling's documents, are dead."""
     numbers, counts = held

@@ -18,7 +18,7 @@ from kb.errors import SemanticUnavailable
 from kb.index import embed, vectors
 from kb.index.catalog import Catalog
 from kb.index.embed import ReadRaw, View
-from kb.index.segment import LEAD, Segment
+from kb.index.segment import LEAD, Segment, ranges
 from kb.index.snapshot import Snapshot
 from kb.reading.likeness import VectorsMade
 
@@ -61,6 +61,11 @@ class Dense:
                 self._embedder = loading.within(loading.SECONDS, lambda: loading.load(choice))
             return self._embedder
 
+    @property
+    def loaded(self) -> Embedder | None:
+        """The model, None where it has not been loaded."""
+        return self._embedder
+
     def load(self) -> None:
         """Load the model now; SemanticUnavailable where that fails or takes too long."""
         _ = self.embedder
@@ -102,7 +107,7 @@ class Dense:
 
     def prepare(self, catalog: Catalog) -> None:
         """Embed what has changed since `kb index --semantic`, if that is little. Call it outside of any transaction."""
-        present = self._present(catalog)
+        present = self.present(catalog)
         if 0 < present.missing <= EMBEDDED_AT_SEARCH:
             embedder = self.embedder
             made = loading.within(loading.SECONDS, lambda: embed.embed_missing(catalog, embedder, present, self._read_raw))
@@ -110,14 +115,14 @@ class Dense:
 
     def view(self, catalog: Catalog) -> View:
         """Return the vectors of the present state; SemanticUnavailable where some are missing."""
-        present = self._present(catalog)
+        present = self.present(catalog)
         if present.missing:
             raise SemanticUnavailable(self._lacking(catalog, present), _INDEX)
         return present
 
     def embed_missing(self, catalog: Catalog, progress: embed.Progress | None = None, *, size: int = embed.BATCH) -> VectorsMade:
         """Embed everything that has no vector yet, `size` texts at a time. Call it outside of any transaction."""
-        present = self._present(catalog)
+        present = self.present(catalog)
         try:
             self._view, report = embed.embed_missing(catalog, self.embedder, present, self._read_raw, progress, size)
         except SemanticUnavailable:
@@ -126,7 +131,8 @@ class Dense:
             raise loading.failed(error) from error
         return report
 
-    def _present(self, catalog: Catalog) -> View:
+    def present(self, catalog: Catalog) -> View:
+        """Return the vectors of the present state, as many as there are."""
         embedder = self.embedder
         with self._lock:
             try:
@@ -196,6 +202,38 @@ def cosines(snapshot: Snapshot, view: View, queries: Matrix) -> list[HitCosines]
     """Return for each segment the cosines of its hits: of a hit's best passage with the nearest of the queries."""
     rows = vectors.best_cosines(view.store.matrix, queries)
     return [_segment(segment, view, rows) for segment in snapshot.segments]
+
+
+def cosines_of(snapshot: Snapshot, view: View, queries: Matrix, hits: Sequence[NDArray[np.int64]]) -> list[HitCosines]:
+    """Return the same of some hits, by their positions in each segment; all others stand as if they had no vector."""
+    out = []
+    for segment, chosen in zip(snapshot.segments, hits, strict=True):
+        starts = segment.hit_start
+        units = ranges(starts, chosen)
+        leads = segment.unit_passage[units] == LEAD
+        at = view.rows_of(numbers_of(segment, units))
+        held = at >= 0
+        values = np.full(len(units), -np.inf, dtype=np.float32)
+        values[held] = vectors.best_cosines(view.store.matrix[at[held]], queries)
+        whole = np.full(len(segment.unit_passage), -np.inf, dtype=np.float32)
+        best = np.full(len(segment.hit_section), -np.inf, dtype=np.float32)
+        counts = starts[chosen + 1] - starts[chosen]
+        filled = chosen[counts > 0]
+        if len(filled):
+            first = np.cumsum(counts) - counts
+            best[filled] = np.maximum.reduceat(values, first[counts > 0])
+        best[segment.dead.hits] = -np.inf
+        whole[units[~leads]] = values[~leads]
+        out.append(HitCosines(best, whole))
+    return out
+
+
+def numbers_of(segment: Segment, units: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers by which the texts of some units are known (see `kb.index.embed`)."""
+    passages = segment.unit_passage[units]
+    leads = embed.LEAD_OFFSET + segment.hit_section[segment.unit_hit[units]]
+    found: NDArray[np.int64] = np.where(passages == LEAD, leads, passages)
+    return found
 
 
 def best_unit(segment: Segment, found: HitCosines, hit: int) -> int:

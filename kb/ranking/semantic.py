@@ -19,11 +19,13 @@ from kb.analysis.analyzer import Analyzer
 from kb.answers import Result, SearchAnswer
 from kb.config import SemanticSettings
 from kb.embedding import loading
+from kb.embedding.protocol import Matrix
 from kb.embedding.rerank import RERANKED
 from kb.errors import SemanticUnavailable
 from kb.index.catalog import Catalog
+from kb.index.embed import View
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, fusion, search
+from kb.ranking import bm25, fusion, search, usual
 from kb.ranking import weights as numbers
 from kb.ranking.dense import Dense, HitCosines, best_unit, cosines
 from kb.ranking.plan import plan
@@ -36,6 +38,11 @@ if TYPE_CHECKING:
 
 At = tuple[int, int]
 """A hit: (position of its segment in the snapshot, its number there)."""
+
+
+Compare = Callable[..., list[HitCosines]]
+"""Compares as `compare_all` does, or a part of the hits only: the nearest of each language, and those that are asked for."""
+_NO_HITS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,23 @@ def question(query: Query) -> str:
     return text.translate(str.maketrans("", "", '"„“”«»')).strip()
 
 
+def compare_all(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    view: View,
+    vector: Matrix,
+    masks: Sequence[HitMask | None] | None,
+    also: Sequence[At],
+    count: int,
+) -> list[HitCosines]:
+    """Return the cosines of hits with a question's vector, shape (1, n).
+
+    Asked for are at least the `count` nearest of each language among those that `masks` allow, the sample that says what is
+    usual (`kb.ranking.usual`), and the hits of `also`.
+    """
+    return cosines(snapshot, view, vector)
+
+
 def search_semantic(
     catalog: Catalog,
     snapshot: Snapshot,
@@ -79,8 +103,12 @@ def search_semantic(
     snippets: bool = True,
     explain: bool = False,
     rank_by: search.Rank = rank,
+    compare: Compare = compare_all,
 ) -> SearchAnswer:
-    """Answer a query in semantic mode. Call it inside `catalog.reading()`. SemanticUnavailable where it can't be."""
+    """Answer a query in semantic mode. Call it inside `catalog.reading()`. SemanticUnavailable where it can't be.
+
+    `rank_by` and `compare` stand in for the ranking and the comparing of this machine where candidates come from elsewhere.
+    """
     query = parse(text, typing=typing)
     made = plan(query, snapshot, analyzer, fuzzy=fuzzy, glossary=glossary)
     asked = question(query)
@@ -92,9 +120,10 @@ def search_semantic(
         catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, named, weights, rank_by
     )
     masks = search.masks(catalog, snapshot, made, filters)
-    found = cosines(snapshot, dense.view(catalog), dense.queries([asked]))
-    near = _near(catalog, snapshot, found, masks, numbers.DENSE_CANDIDATES)
+    view, vector = dense.view(catalog), dense.queries([asked])
     keyword = {(hit.segment, hit.hit): hit for hit in ranking.hits}
+    found = compare(catalog, snapshot, view, vector, masks, [*keyword], numbers.DENSE_CANDIDATES)
+    near = _near(catalog, snapshot, view, found, masks, numbers.DENSE_CANDIDATES)
     ids = _ids(catalog, snapshot, {*keyword, *(at for one in near for at in one.cosines)})
     boosts = search.titled_sections(catalog, snapshot, made) | dict.fromkeys(named, 1.0)
     fused = _fuse(snapshot, keyword, near, ids, boosts, made.support, settings)
@@ -129,18 +158,24 @@ class _Near:
 
 
 def _near(
-    catalog: Catalog, snapshot: Snapshot, found: list[HitCosines], masks: list[HitMask | None] | None, count: int
+    catalog: Catalog,
+    snapshot: Snapshot,
+    view: View,
+    found: Sequence[HitCosines],
+    masks: Sequence[HitMask | None] | None,
+    count: int,
 ) -> list[_Near]:
     """Return for each language its `count` nearest hits."""
     held: dict[str, list[tuple[int, NDArray[np.int64]]]] = {}
-    for position, (one, languages) in enumerate(zip(found, _languages(catalog, snapshot), strict=True)):
-        for language, inside in languages.items():
-            held.setdefault(language, []).append((position, np.flatnonzero(inside & np.isfinite(one.hits))))
-    values = {
-        language: np.concatenate([found[position].hits[hits] for position, hits in parts]).astype(np.float64)
-        for language, parts in held.items()
-    }
-    standing = fusion.standing(values)
+    values: dict[str, list[NDArray[np.float32]]] = {}
+    languages, samples = usual.by_language(catalog, snapshot), usual.sample(catalog, snapshot, view)
+    for position, one in enumerate(found):
+        finite = np.isfinite(one.hits)
+        for language, inside in languages[position].items():
+            held.setdefault(language, []).append((position, np.flatnonzero(inside & finite)))
+            drawn = samples[position].get(language, _NO_HITS)
+            values.setdefault(language, []).append(one.hits[drawn[finite[drawn]]])
+    standing = fusion.standing({language: np.concatenate(parts).astype(np.float64) for language, parts in values.items()})
     out = []
     for language, parts in held.items():
         rows: list[tuple[float, At]] = []
@@ -159,20 +194,6 @@ def _near(
             )
         )
     return out
-
-
-def _languages(catalog: Catalog, snapshot: Snapshot) -> list[dict[str, HitMask]]:
-    """Return for each segment language -> which of its hits are in it."""
-    if len(catalog.languages) < 2:
-        only = next(iter(catalog.languages), "")
-        return [{only: np.ones(len(segment.hit_section), dtype=bool)} for segment in snapshot.segments]
-    by_language: dict[str, list[int]] = {}
-    for document, language in catalog.db.execute("SELECT document, language FROM documents"):
-        by_language.setdefault(language, []).append(document)
-    return [
-        {language: np.isin(segment.hit_document, documents) for language, documents in by_language.items()}
-        for segment in snapshot.segments
-    ]
 
 
 def _ids(catalog: Catalog, snapshot: Snapshot, hits: set[At]) -> dict[At, str]:
