@@ -6,11 +6,11 @@ with an index, and an index made by another version is rebuilt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kb.analysis import words
-from kb.analysis.languages import language_for, script
-from kb.analysis.stems import stem
+from kb.analysis.languages import STEMMERS, language_for, script, script_of
+from kb.analysis.stems import stem, stems
 
 
 class Analyzer:
@@ -31,6 +31,15 @@ class Analyzer:
             rules = language_for(script(spelling), language) if spelling.isalpha() else None
             found = memory[spelling] = spelling if rules is None else self._stem(spelling, rules, language)
         return found
+
+    def terms_of(self, spellings: Sequence[str], language: str) -> list[str]:
+        """Return the terms of many normalised spellings under one language, in less time than one by one."""
+        memory = self._memory.setdefault(language, {})
+        if language in STEMMERS:
+            own = script_of(language)
+            unseen = [s for s in spellings if s not in memory and s.isalpha() and script(s) == own]
+            memory.update((s, found or s) for s, found in zip(unseen, stems(unseen, language), strict=True))
+        return [memory[s] if s in memory else self.term(s, language) for s in spellings]
 
     def _stem(self, spelling: str, rules: str, language: str) -> str:
         if rules == language:

@@ -7,7 +7,7 @@ goes to Snowball as it is, for guessed dictionary forms scatter (`холон` wo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -20,15 +20,24 @@ def stem(word: str, language: str) -> str:
     """Return the stem of a normalised word; `language` is an ISO 639-1 code that Snowball knows."""
     if language in _DICTIONARY_LANGUAGES:
         word = _lemma(word)
-    return _stemmer(language)(word)
+    return str(_stemmer(language).stemWord(word))
+
+
+def stems(words: Sequence[str], language: str) -> list[str]:
+    """Return the stems of many words."""
+    if not words:
+        return []
+    if language in _DICTIONARY_LANGUAGES:
+        words = [*map(_lemma, words)]
+    found: list[str] = _stemmer(language).stemWords(words)
+    return found
 
 
 @cache
-def _stemmer(language: str) -> Callable[[str], str]:
+def _stemmer(language: str) -> Any:
     import snowballstemmer  # on first use: a query on known words needs no stemmer
 
-    stemmer: Any = snowballstemmer.stemmer(STEMMERS[language])
-    return lambda word: str(stemmer.stemWord(word))
+    return snowballstemmer.stemmer(STEMMERS[language])
 
 
 @cache

@@ -37,11 +37,14 @@ class _Pattern:
 _PART = _Pattern(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
 _STRESS = _Pattern("(?<=[\u0400-\u04ff])[\u0300\u0301]")
 _CAMEL = _Pattern(r"(?<=[a-zа-яёäöüß0-9])(?=[A-ZА-ЯЁÄÖÜ])|(?<=[A-ZА-ЯЁ])(?=[A-ZА-ЯЁ][a-zа-яё])")
-_POSSESSIVE = _Pattern(r"['’]s$", re.IGNORECASE)
+# The same for words of plain ASCII, which are most and need no wide ranges: runs between signs, and what inner capitals open.
+_ASCII_PART = _Pattern("[0-9A-Za-z]+")
+_ASCII_HUMP = _Pattern("[A-Z]+(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*|[a-z0-9]+")
 _CJK = _Pattern(f"[{_CJK_RANGES}]")
 _CJK_RUN = _Pattern(f"[{_CJK_RANGES}]+|[^{_CJK_RANGES}]+")
 _DROP = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
-_FOLD = str.maketrans({"ё": "е", "ß": "ss", "’": "'", "‑": "-"})
+_POSSESSIVE = ("'s", "'S", "’s", "’S")
+_DROPPED = frozenset(map(chr, _DROP))
 
 LONGEST = 128
 """Characters of a word that are compared; what is longer (a hash, a data URL) is cut alike in text and query."""
@@ -59,23 +62,30 @@ def normalise(word: str) -> str:
     """
     if word.isascii():
         return word[:LONGEST].lower()
-    word = unicodedata.normalize("NFC", word.translate(_DROP))
+    word = unicodedata.normalize("NFC", _seen(word))
     if "\u0301" in word or "\u0300" in word:
         word = _STRESS.compiled.sub("", word)
     # The Turkish capital gives two characters in lower case; lower case and folds can leave letters to be composed.
-    return unicodedata.normalize("NFC", word.replace("İ", "i").lower().translate(_FOLD))[:LONGEST]
+    word = word.replace("İ", "i").lower().replace("ё", "е").replace("ß", "ss").replace("’", "'").replace("‑", "-")
+    return unicodedata.normalize("NFC", word)[:LONGEST]
+
+
+def _seen(word: str) -> str:
+    """Return a word without characters that are not seen."""
+    return word if _DROPPED.isdisjoint(word) else word.translate(_DROP)
 
 
 def parts(word: str) -> list[str]:
     """Return the pieces of a word between its signs and at its inner capitals, in its own case."""
-    if not word.isascii():
+    plain = word.isascii()
+    if not plain:
         if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not is_cjk(word):
             return [word]
-        word = unicodedata.normalize("NFC", word).translate(_DROP)
+        word = _seen(unicodedata.normalize("NFC", word))
     out: list[str] = []
-    for piece in _PART.compiled.findall(word):
+    for piece in (_ASCII_PART if plain else _PART).compiled.findall(word):
         if not (piece.islower() or piece.isupper() or piece.istitle()):
-            humps = _CAMEL.compiled.split(piece)
+            humps = _ASCII_HUMP.compiled.findall(piece) if plain else _CAMEL.compiled.split(piece)
             if len(humps) > 1:
                 out.append(piece)
             out.extend(humps)
@@ -89,10 +99,14 @@ def spellings(word: str) -> list[str]:
 
     Chinese, Japanese and Korean runs give their overlapping pairs of characters.
     """
-    if word.isascii() and word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
-        return [word[:LONGEST].lower()]
-    if word[-1:] in "sS":
-        word = _POSSESSIVE.compiled.sub("", word)
+    if word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
+        if word.isascii():
+            return [word[:LONGEST].lower()]
+        spelt = normalise(word)
+        if not is_cjk(word) and not is_cjk(spelt):
+            return [spelt]
+    if word[-2:] in _POSSESSIVE:
+        word = word[:-2]
     if word.isascii():
         found = [piece[:LONGEST].lower() for piece in parts(word)]
         whole = word[:LONGEST].lower()
@@ -112,7 +126,7 @@ def spellings(word: str) -> list[str]:
 
 def pieces(word: str) -> list[str]:
     """Return the normalised pieces of a word between its signs, for comparing sequences: `DEC-0054` is two of them."""
-    found = [normalise(piece) for piece in _PART.compiled.findall(unicodedata.normalize("NFC", word).translate(_DROP))]
+    found = [normalise(piece) for piece in _PART.compiled.findall(_seen(unicodedata.normalize("NFC", word)))]
     suffix = word[len(word.rstrip("+#")) :]
     if suffix and found:
         found[-1] += suffix

@@ -3,8 +3,8 @@
 Cutting needs the extent of each top-level block and nothing of what is inside it. These rules keep markdown-it's own
 containers, fences, HTML blocks and rules, and replace the three that cost most: every block is chosen by its first
 character, a paragraph (with setext heading and table) is scanned once, and nothing is said about cells or nested
-paragraphs. That takes a third of the time of the stock rules on the same text; `tests/documents/test_cutting.py`
-holds them against the stock rules.
+paragraphs. A list of the document itself is cut by indentation where that is enough, without reading what its items
+hold. `tests/documents/test_cutting.py` holds all of this against the stock rules.
 
 Tokens of level 0: `heading` (tag h1-h6, content the raw text), `paragraph`, `table`, and markdown-it's `fence`,
 `code_block`, `html_block`, `hr`, `blockquote_open`, `bullet_list_open`, `ordered_list_open` (with `list_item_open` at
@@ -27,6 +27,7 @@ Rule = Callable[[StateBlock, int, int, bool], bool]
 # Quotes and lists in one another; what is nested deeper is plain text. Each level costs several Python frames.
 _DEEPEST = 40
 _DIGITS = "0123456789"
+_MARKER = re.compile(r"(?:([-+*])|[0-9]{1,9}([.)]))( *)")
 _DEFINITION = re.compile(
     r"\[(?:[^\[\]\\]|\\.){1,999}\]:[ \t]*(?:<[^<>]*>|[^\s<]\S*)(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
 )
@@ -57,6 +58,7 @@ _ENDS_LIST: dict[str, tuple[Rule, ...]] = {
     "*": (_rule,),
     "-": (_rule,),
 }
+_LISTED = "-+*" + _DIGITS
 _CONTAINERS = (blockquote, list_block)
 
 
@@ -98,6 +100,8 @@ def _block(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         if _atx(state, line):
             return True
     else:
+        if state.level == 0 and first in _LISTED and _list(state, line, end):
+            return True
         for rule in _INTERRUPTS.get(first, ()):
             if state.level >= _DEEPEST and rule in _CONTAINERS:
                 continue
@@ -162,6 +166,71 @@ def _paragraph(state: StateBlock, start: int, end: int) -> bool:
     state.parentType = outer
     _emit(state, "paragraph", "p", start, line)
     return True
+
+
+def _list(state: StateBlock, start: int, end: int) -> bool:
+    """A list that can be cut by the indentation of its lines alone; False where it is none, or has to be looked into.
+
+    An item reaches to the next line that stands further left than its text. Only where that line follows upon text, and
+    opens no item, may it still belong to a paragraph inside. Tabs after a marker and empty items are left to `list_block`.
+    """
+    source, marks, shifts, ends, counts = state.src, state.bMarks, state.tShift, state.eMarks, state.sCount
+    opened = _marker(state, start)
+    if opened is None or not opened[0] or (source[marks[start] + shifts[start]] in "-*" and _rule(state, start, end, True)):
+        return False
+    kind, width = opened
+    items: list[tuple[int, int]] = []
+    line = start
+    while True:
+        first, indent, blank = line, counts[line] + width, False
+        line += 1
+        while line < end:
+            if marks[line] + shifts[line] >= ends[line]:
+                blank = True
+            elif counts[line] >= indent:
+                blank = False
+            else:
+                break
+            line += 1
+        items.append((first, line))
+        if line >= end:
+            break
+        if counts[line] > 3:
+            return False
+        if source[marks[line] + shifts[line]] in "-*_" and _rule(state, line, end, True):
+            break
+        opened = _marker(state, line)
+        if opened is None or not (opened[0] or blank):
+            return False
+        if opened[0] != kind:
+            break
+        width = opened[1]
+    name, tag = ("bullet", "ul") if kind in "-+*" else ("ordered", "ol")
+    state.push(f"{name}_list_open", tag, 1).map = [start, line]
+    for item in items:
+        state.push("list_item_open", "li", 1).map = [*item]
+        state.level -= 1
+    state.push(f"{name}_list_close", tag, -1)
+    state.line = line
+    return True
+
+
+def _marker(state: StateBlock, line: int) -> tuple[str, int] | None:
+    """The sign of a list item that opens in a line, and how far behind its marker's begin its text stands.
+
+    An empty sign where no item opens; None where it takes the whole rule to tell.
+    """
+    begin = state.bMarks[line] + state.tShift[line]
+    found = _MARKER.match(state.src, begin, state.eMarks[line])
+    if found is None:
+        return "", 0
+    after = found.end()
+    if after == state.eMarks[line] or state.src[after] == "\t":
+        return None
+    spaces = len(found[3])
+    if not spaces:
+        return "", 0
+    return found[1] or found[2], after - begin - (0 if spaces <= 4 else spaces - 1)
 
 
 def _setext(state: StateBlock, start: int, underline: int, level: int) -> bool:

@@ -8,10 +8,9 @@ that a later removal needs.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -25,94 +24,108 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+T = TypeVar("T", bound=np.generic)
+
 LEAD_WORDS = 400
 """Words of a section that make its lead: about the 2,500 characters with which the first part of a section was measured."""
-
-
-class WordNumbers(dict[str, int]):
-    """Words of one language to numbers; an unseen word is analysed on the way."""
-
-    def __init__(self, builder: SegmentBuilder, language: str) -> None:
-        super().__init__()
-        self._builder = builder
-        self._language = language
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = self._builder.add_word(word, self._language)
-        return number
-
-    def of(self, text: str) -> array[int]:
-        """Return the numbers of a text's words, in order."""
-        return array("i", map(self.__getitem__, words.WORD.findall(text)))
-
-
-class SpellingTerms(dict[str, int]):
-    """Spellings under one language to term numbers; an unseen spelling is analysed on the way."""
-
-    def __init__(self, builder: SegmentBuilder, language: str) -> None:
-        super().__init__()
-        self._builder = builder
-        self._language = language
-
-    def __missing__(self, spelling: str) -> int:
-        number = self[spelling] = self._builder.add_spelling(spelling, self._language)
-        return number
+_NO_WORDS = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class HitUnits:
-    """One hit ready for the index: catalog numbers, and the word numbers of its names and passages."""
+    """One hit ready for the index: catalog numbers, and the word numbers of its names and then its passages."""
 
     section: int
     document: int
     group: int
-    names: Sequence[array[int]]
-    passages: Sequence[tuple[int, array[int]]]  # (passage number, word numbers)
+    words: NDArray[np.int32]
+    names: Sequence[int]  # how many words each has
+    passages: Sequence[tuple[int, int]]  # (passage number, how many words)
+
+
+class _Forms(dict[str, int]):
+    """Spellings under one language, numbered as they come; `fresh` are those whose terms have not been asked for."""
+
+    def __init__(self, numbers: array[int], spellings: _Spellings) -> None:
+        super().__init__()
+        self.fresh: list[str] = []
+        self._numbers = numbers
+        self._spellings = spellings
+
+    def __missing__(self, spelling: str) -> int:
+        number = self[spelling] = len(self._numbers)
+        self._numbers.append(self._spellings[spelling])
+        self.fresh.append(spelling)
+        return number
+
+
+class _Spellings(dict[str, int]):
+    def __missing__(self, spelling: str) -> int:
+        number = self[spelling] = len(self)
+        return number
 
 
 class SegmentBuilder:
-    """Collects hits and gives the arrays of a segment."""
+    """Collects hits and gives the arrays of a segment.
+
+    A *word* is what stands in a text of one language, a *form* a spelling under one language: every word has some forms,
+    every form one spelling and one term.
+    """
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._terms: dict[str, int] = {}
-        self._word_terms: list[list[int]] = []
-        self._word_spellings: list[list[int]] = []
-        self._documents: list[array[int]] = []
-        self._spelling_terms: dict[str, SpellingTerms] = {}
-        self._spellings: dict[str, int] = {}  # spelling -> number
-        self._maps: dict[str, WordNumbers] = {}
+        self._spellings = _Spellings()
+        self._forms: dict[str, _Forms] = {}
+        self._form_spellings = array("i")
+        self._form_terms = array("i")
+        self._words: dict[str, dict[str, int]] = {}
+        self._word_forms = array("i")
+        self._word_counts = array("i")  # how many forms each word has
+        self._given: dict[int, list[str]] = {}  # the words that each preparer has numbered
+        self._tables: dict[tuple[int, str], NDArray[np.int32]] = {}  # its numbers -> word numbers, -1 where not seen yet
+        self._documents: list[NDArray[np.int32]] = []
         self._hits: list[HitUnits] = []
 
-    def words(self, language: str) -> WordNumbers:
-        """Return the word numbers of a language."""
-        if language not in self._maps:
-            self._maps[language] = WordNumbers(self, language)
-            self._spelling_terms[language] = SpellingTerms(self, language)
-        return self._maps[language]
+    def words(self, language: str, numbers: bytes, preparer: int, fresh: Sequence[str]) -> NDArray[np.int32]:
+        """Take one more document; return its words as numbers of this builder.
 
-    def add_word(self, word: str, language: str) -> int:
-        """Analyse a word not seen before under a language and return its number."""
-        spellings = words.spellings(word)
-        self._word_terms.append([*map(self._spelling_terms[language].__getitem__, spellings)])
-        self._word_spellings.append([*map(self._spellings.__getitem__, spellings)])
-        return len(self._word_terms) - 1
+        `numbers` and `fresh` are a preparer's, as in `Prepared`. Words not seen before under the language are analysed.
+        """
+        given = self._given.setdefault(preparer, [])
+        given.extend(fresh)
+        table = self._tables.get((preparer, language), _NO_WORDS)
+        if len(table) < len(given):
+            table = np.append(table, np.full(2 * len(given) - len(table), -1, np.int32))
+            self._tables[preparer, language] = table
+        asked = np.frombuffer(numbers, dtype=np.int32)
+        held = _distinct(np.sort(asked))
+        unseen = held[table[held] < 0]
+        if len(unseen):
+            table[unseen] = self._numbered([given[number] for number in unseen.tolist()], language)
+        self._documents.append(table[held])
+        return table[asked]
 
-    def add_spelling(self, spelling: str, language: str) -> int:
-        """Note a spelling not seen before under a language and return its term's number."""
-        self._spellings.setdefault(spelling, len(self._spellings))
-        return self._term(self._analyzer.term(spelling, language))
+    def _numbered(self, spelt: Sequence[str], language: str) -> list[int]:
+        known = self._words.setdefault(language, {})
+        forms = self._forms.setdefault(language, _Forms(self._form_spellings, self._spellings))
+        out = []
+        for word in spelt:
+            number = known.get(word)
+            if number is None:
+                number = known[word] = len(self._word_counts)
+                found = words.spellings(word)
+                self._word_forms.extend(map(forms.__getitem__, found))
+                self._word_counts.append(len(found))
+            out.append(number)
+        fresh, forms.fresh = forms.fresh, []
+        self._form_terms.extend(map(self._term, self._analyzer.terms_of(fresh, language)))
+        return out
 
     def clear(self) -> None:
-        """Let go of everything; the maps and the builder hold each other, and a build runs without the cycle collector."""
-        self._maps.clear()
-        self._spelling_terms.clear()
+        """Let go of the documents, which are large."""
         self._hits.clear()
         self._documents.clear()
-
-    def add_document(self, words_: array[int]) -> None:
-        """Note which words, by their numbers, one more document holds."""
-        self._documents.append(words_)
 
     def add(self, hit: HitUnits) -> None:
         """Take one hit."""
@@ -125,18 +138,16 @@ class SegmentBuilder:
         """Return everything a segment file holds; `languages` are those under whose rules queries will be read."""
         out: Arrays = {}
         word_spellings = list(self._spellings)
-        word_terms = np.fromiter(
-            (self._term(self._analyzer.term(s, language)) for s in word_spellings for language in languages),
-            dtype=np.int32,
-            count=len(word_spellings) * len(languages),
-        ).reshape(len(word_spellings), len(languages))
+        word_terms = np.empty((len(word_spellings), len(languages)), dtype=np.int32)
+        for column, language in enumerate(languages):
+            word_terms[:, column] = [*map(self._term, self._analyzer.terms_of(word_spellings, language))]
         vocabulary, order = pack("term", list(self._terms))
         out.update(vocabulary)
         renumber = np.empty(len(order), dtype=np.int32)
         renumber[order] = np.arange(len(order), dtype=np.int32)
         out.update(word_arrays(word_spellings, word_terms, self._document_counts(), renumber))
-        counts, terms = _ragged(self._word_terms)
-        terms = renumber[terms] if len(terms) else terms
+        counts = np.frombuffer(self._word_counts, dtype=np.int32)
+        terms = renumber[np.frombuffer(self._form_terms, dtype=np.int32)[np.frombuffer(self._word_forms, dtype=np.int32)]]
 
         units, unit_hit, unit_passage, starts = self._units()
         out["unit_hit"] = np.asarray(unit_hit, dtype=np.int32)
@@ -147,40 +158,50 @@ class SegmentBuilder:
         groups = np.fromiter((hit.group for hit in self._hits), np.int64, len(self._hits))
         out["group"], out["hit_group"] = group_arrays(groups)
         out.update(postings("text", *_spread(units, counts, terms), len(order)))
-        names = [name for hit in self._hits for name in hit.names]
+        names = [name for hit in self._hits for name in _cut(hit.words, hit.names)]
         out["name_start"] = np.cumsum([0, *(len(hit.names) for hit in self._hits)], dtype=np.int32)
         out.update(postings("head", *_spread(names, counts, terms), len(order)))
         return out
 
     def _document_counts(self) -> NDArray[np.int32]:
         """Return in how many documents each spelling stands."""
-        document, spelling, _ = _spread(self._documents, *_ragged(self._word_spellings))
+        spellings = np.frombuffer(self._form_spellings, dtype=np.int32)[np.frombuffer(self._word_forms, dtype=np.int32)]
+        document, spelling, _ = _spread(self._documents, np.frombuffer(self._word_counts, dtype=np.int32), spellings)
         pairs = document * len(self._spellings) + spelling
         pairs.sort()
-        distinct = pairs[np.diff(pairs, prepend=-1) != 0]
-        return np.bincount(distinct % max(len(self._spellings), 1), minlength=len(self._spellings)).astype(np.int32)
+        counts = np.bincount(_distinct(pairs) % max(len(self._spellings), 1), minlength=len(self._spellings))
+        return counts.astype(np.int32)
 
-    def _units(self) -> tuple[list[array[int]], list[int], list[int], list[int]]:
-        units: list[array[int]] = []
+    def _units(self) -> tuple[list[NDArray[np.int32]], list[int], list[int], list[int]]:
+        units: list[NDArray[np.int32]] = []
         unit_hit: list[int] = []
         unit_passage: list[int] = []
         starts = [0]
         for number, hit in enumerate(self._hits):
-            for passage, numbers in hit.passages:
-                units.append(numbers)
-                unit_hit.append(number)
-                unit_passage.append(passage)
+            text = hit.words[sum(hit.names) :]
+            units += _cut(text, [count for _, count in hit.passages])
+            unit_passage += [passage for passage, _ in hit.passages]
             if len(hit.passages) > 1:
-                lead = array("i")
-                for _, numbers in hit.passages:
-                    lead.extend(numbers)
-                    if len(lead) >= LEAD_WORDS:
-                        break
-                units.append(lead[:LEAD_WORDS])
-                unit_hit.append(number)
+                units.append(text[:LEAD_WORDS])
                 unit_passage.append(LEAD)
+            unit_hit += [number] * (len(units) - len(unit_hit))
             starts.append(len(units))
         return units, unit_hit, unit_passage, starts
+
+
+def _cut(words_: NDArray[np.int32], counts: Iterable[int]) -> list[NDArray[np.int32]]:
+    """Return pieces of so many words each, from the first word on."""
+    out = []
+    start = 0
+    for count in counts:
+        out.append(words_[start : start + count])
+        start += count
+    return out
+
+
+def _distinct(ordered: NDArray[T]) -> NDArray[T]:
+    """Return each of some sorted numbers once."""
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def postings(name: str, unit_of: NDArray[np.int64], terms: NDArray[np.int32], units: int, vocabulary: int) -> Arrays:
@@ -249,18 +270,15 @@ def group_arrays(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
     return distinct, positions.astype(np.int32)
 
 
-def _ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(counts.sum()))
-    return counts, flat
-
-
 def _spread(
-    units: Sequence[array[int]], counts: NDArray[np.int64], terms: NDArray[np.int32]
+    units: Sequence[NDArray[np.int32]], counts: NDArray[np.int32], terms: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
-    """Return (unit of each token, term of each token, number of units) for units given as word numbers."""
+    """Return (unit of each token, term of each token, number of units) for units given as word numbers.
+
+    `counts`: how many terms each word has; `terms`: those of all words, one word after the other.
+    """
     lengths = np.fromiter(map(len, units), dtype=np.int64, count=len(units))
-    flat = np.frombuffer(b"".join(unit.tobytes() for unit in units), dtype=np.int32)
+    flat = np.concatenate(units) if units else _NO_WORDS
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     repeats = counts[flat]

@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
+from typing import NamedTuple
 
 from kb.analysis import words
 from kb.analysis.languages import STEMMERS, detect
@@ -31,8 +33,7 @@ class Task:
     passage_words: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedSection:
+class PreparedSection(NamedTuple):  # tuples, for thousands of them are sent from one process to another
     """A section: the id it wants, and positions of its parent and of the hit it belongs to among the sections."""
 
     wanted: str
@@ -44,29 +45,31 @@ class PreparedSection:
     hit: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedPassage:
-    """A passage: `words` are positions in the vocabulary of its document, as bytes of int32."""
+class PreparedPassage(NamedTuple):
+    """A passage; `size` is the number of its words, those of its heading included."""
 
     section: int
     lines: tuple[int, int]
     heading: str
     text: str
-    words: bytes
+    size: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedHit:
-    """A hit: its names, each with its words, and its passages."""
+class PreparedHit(NamedTuple):
+    """A hit: its names, each with the number of its words, and its passages."""
 
     section: int
-    names: tuple[tuple[str, bytes], ...]
+    names: tuple[tuple[str, int], ...]
     passages: tuple[PreparedPassage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything the index keeps of a file. `node`: the id of a file that has front matter and no text."""
+    """Everything the index keeps of a file. `node`: the id of a file that has front matter and no text.
+
+    `words` are the words of all hits in order, of each its names' and then its passages': as bytes of int32, numbers that the
+    `Preparer` gave them. `fresh` are the words that it had not met in an earlier file, numbered on from those it had.
+    """
 
     source: str
     digest: bytes
@@ -84,7 +87,9 @@ class Prepared:
     node: str | None
     sections: tuple[PreparedSection, ...]
     hits: tuple[PreparedHit, ...]
-    vocabulary: tuple[str, ...]
+    words: bytes
+    fresh: tuple[str, ...]
+    preparer: int
     blocks: tuple[int, ...]
 
     def wanted(self) -> list[str]:
@@ -92,42 +97,89 @@ class Prepared:
         return [section.wanted for section in self.sections] or ([self.node] if self.node else [])
 
 
-def prepare(task: Task) -> Prepared | None:
-    """Read and prepare a file; None where its content is what the index holds already."""
-    data, problem = content(task.collection.root, task.source)
-    digest = blake2b(data, digest_size=16).digest() if problem is None else b""
-    if problem is None and digest == task.digest:
-        return None
-    document = parse(task.source, data) if problem is None else problem
-    variant, folder_language = variant_of(task.collection, document.source)
-    language = document.language or folder_language or task.collection.language or detect(document.text)
-    type_ = document.type or task.collection.type
-    if task.collection.schema is not None:
-        from kb.documents import schema  # on use: what it validates with is slow to import
+class Preparer:
+    """Prepares files one after the other; what it has learnt of words in one it knows in the next.
 
-        document = schema.checked(document, schema.load(task.collection.schema), type_, language)
-    vocabulary = _Vocabulary()
-    node = document.front_matter.get("id") if not document.sections else None
-    return Prepared(
-        source=document.source,
-        digest=digest,
-        variant=variant,
-        language=language,
-        title=document.title,
-        type=type_,
-        status=document.status,
-        sort_order=document.sort_order,
-        parent=document.parent,
-        front=json.dumps(document.front_matter, ensure_ascii=False),
-        body_line=document.body_line,
-        warnings=document.warnings,
-        error=document.error,
-        node=None if node is None else str(node),
-        sections=_sections(document, task.collection.hit_level),
-        hits=tuple(_hits(document, task, vocabulary)),
-        vocabulary=tuple(vocabulary),
-        blocks=tuple({noise.key(block): None for section in document.sections for block in section.blocks}),
-    )
+    `number` tells the words of several preparers apart, which number them each in its own way.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._numbers = _Numbers()
+        self._known = 0
+
+    def prepare(self, task: Task) -> Prepared | None:
+        """Read and prepare a file; None where its content is what the index holds already."""
+        data, problem = content(task.collection.root, task.source)
+        digest = blake2b(data, digest_size=16).digest() if problem is None else b""
+        if problem is None and digest == task.digest:
+            return None
+        document = parse(task.source, data) if problem is None else problem
+        variant, folder_language = variant_of(task.collection, document.source)
+        language = document.language or folder_language or task.collection.language or detect(document.text)
+        type_ = document.type or task.collection.type
+        if task.collection.schema is not None:
+            from kb.documents import schema  # on use: what it validates with is slow to import
+
+            document = schema.checked(document, schema.load(task.collection.schema), type_, language)
+        numbers = array("i")
+        hits = tuple(self._hits(document, task, numbers))
+        fresh = tuple(islice(self._numbers, self._known, None))
+        self._known += len(fresh)
+        node = document.front_matter.get("id") if not document.sections else None
+        return Prepared(
+            source=document.source,
+            digest=digest,
+            variant=variant,
+            language=language,
+            title=document.title,
+            type=type_,
+            status=document.status,
+            sort_order=document.sort_order,
+            parent=document.parent,
+            front=json.dumps(document.front_matter, ensure_ascii=False),
+            body_line=document.body_line,
+            warnings=document.warnings,
+            error=document.error,
+            node=None if node is None else str(node),
+            sections=_sections(document, task.collection.hit_level),
+            hits=hits,
+            words=numbers.tobytes(),
+            fresh=fresh,
+            preparer=self._number,
+            blocks=tuple({noise.key(block): None for section in document.sections for block in section.blocks}),
+        )
+
+    def _hits(self, document: Document, task: Task, numbers: array[int]) -> Iterable[PreparedHit]:
+        repeated = task.repeated
+        cut = passages.cut(
+            document,
+            task.collection.hit_level,
+            task.passage_words,
+            (lambda block: noise.key(block) in repeated) if repeated else None,
+        )
+        for hit in cut:
+            section = document.sections[hit.section]
+            names = [
+                section.title,
+                *([f"{section.id} {section.title}"] if section.explicit else []),
+                *(document.aliases if hit.section == 0 else ()),
+            ]
+            if hit.above:
+                names.append(" ".join((*hit.above, section.title)))
+            yield PreparedHit(
+                hit.section,
+                tuple((name, self._number_words(name, numbers)) for name in names),
+                tuple(
+                    PreparedPassage(p.section, p.lines, p.heading, p.text, self._number_words(p.heading + "\n" + p.text, numbers))
+                    for p in hit.passages
+                ),
+            )
+
+    def _number_words(self, text: str, numbers: array[int]) -> int:
+        before = len(numbers)
+        numbers.extend(map(self._numbers.__getitem__, words.find(text)))
+        return len(numbers) - before
 
 
 def _sections(document: Document, hit_level: int) -> tuple[PreparedSection, ...]:
@@ -137,43 +189,12 @@ def _sections(document: Document, hit_level: int) -> tuple[PreparedSection, ...]
     )
 
 
-def _hits(document: Document, task: Task, vocabulary: _Vocabulary) -> Iterable[PreparedHit]:
-    repeated = task.repeated
-    cut = passages.cut(
-        document,
-        task.collection.hit_level,
-        task.passage_words,
-        (lambda block: noise.key(block) in repeated) if repeated else None,
-    )
-    for hit in cut:
-        section = document.sections[hit.section]
-        names = [
-            section.title,
-            *([f"{section.id} {section.title}"] if section.explicit else []),
-            *(document.aliases if hit.section == 0 else ()),
-        ]
-        if hit.above:
-            names.append(" ".join((*hit.above, section.title)))
-        yield PreparedHit(
-            hit.section,
-            tuple((name, _numbers(name, vocabulary)) for name in names),
-            tuple(
-                PreparedPassage(p.section, p.lines, p.heading, p.text, _numbers(p.heading + "\n" + p.text, vocabulary))
-                for p in hit.passages
-            ),
-        )
-
-
-class _Vocabulary(dict[str, int]):
-    """The words of one document, numbered as they come."""
+class _Numbers(dict[str, int]):
+    """Words, numbered as they come."""
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
         return number
-
-
-def _numbers(text: str, vocabulary: _Vocabulary) -> bytes:
-    return array("i", map(vocabulary.__getitem__, words.find(text))).tobytes()
 
 
 def variant_of(collection: Collection, source: str) -> tuple[str, str | None]:

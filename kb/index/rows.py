@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from kb.analysis.analyzer import Analyzer
 from kb.config import Collection
@@ -18,6 +16,10 @@ from kb.index.builder import HitUnits, SegmentBuilder
 from kb.index.catalog import Catalog
 from kb.index.prepare import Prepared
 from kb.index.segments import Segments
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Names = Mapping[tuple[str, str, str], str]
 """(collection, source, wanted id) -> the id a section gets."""
@@ -44,12 +46,12 @@ class SegmentWriter:
         self._analyzer = analyzer
         self._segments = Segments(catalog)
         self._builder = SegmentBuilder(analyzer)
-        self._taken: list[tuple[Job, list[int]]] = []
+        self._taken: list[tuple[Job, NDArray[np.int32]]] = []
 
     def take(self, job: Job) -> None:
         """Take one document: its words get their numbers at once, while other files are still being prepared."""
-        numbers = self._builder.words(job.prepared.language)
-        self._taken.append((job, [numbers[word] for word in job.prepared.vocabulary]))
+        held = job.prepared
+        self._taken.append((job, self._builder.words(held.language, held.words, held.preparer, held.fresh)))
 
     def write(self, names: Names) -> None:
         """Write what was taken, and be ready for more."""
@@ -59,11 +61,11 @@ class SegmentWriter:
         segment = self._segments.next_number()
         rows: dict[str, list[tuple[object, ...]]] = {"documents": [], "sections": [], "passages": [], "names": []}
         hits = 0
-        for job, vocabulary in taken:
+        for job, words in taken:
             document = numbers.document = numbers.document + 1
             first = numbers.section + 1
             self._sections(job, names, document, numbers, rows["sections"])
-            self._hits(job, names, document, first, vocabulary, numbers, builder, rows)
+            self._hits(job, names, document, first, words, numbers, builder, rows)
             added = len(job.prepared.hits)
             rows["documents"].append(_document_row(job, document, segment if added else None, hits, added))
             hits += added
@@ -107,17 +109,12 @@ class SegmentWriter:
         names: Names,
         document: int,
         first: int,
-        vocabulary: list[int],
+        words: NDArray[np.int32],
         numbers: _Numbers,
         builder: SegmentBuilder,
         rows: Mapping[str, list[tuple[object, ...]]],
     ) -> None:
-        builder.add_document(array("i", vocabulary))
-        table = np.array(vocabulary, dtype=np.int32)
-
-        def words(numbers_of_document: bytes) -> array[int]:
-            return array("i", table[np.frombuffer(numbers_of_document, dtype=np.int32)].tobytes())
-
+        start = 0
         for hit in job.prepared.hits:
             wanted = job.prepared.sections[hit.section].wanted
             units = []
@@ -129,19 +126,15 @@ class SegmentWriter:
                         *(*passage.lines, passage.heading, passage.text),
                     )
                 )
-                units.append((numbers.passage, words(passage.words)))
+                units.append((numbers.passage, passage.size))
             for place, (name, _) in enumerate(hit.names):
                 key = self._analyzer.key(name, job.prepared.language)
                 rows["names"].append((document, first + hit.section, name, key, place == 0))
-            builder.add(
-                HitUnits(
-                    first + hit.section,
-                    document,
-                    ids.group_number(job.collection.name, names[job.collection.name, job.prepared.source, wanted]),
-                    [words(numbers_of_name) for _, numbers_of_name in hit.names],
-                    units,
-                )
-            )
+            group = ids.group_number(job.collection.name, names[job.collection.name, job.prepared.source, wanted])
+            counts = [count for _, count in hit.names]
+            end = start + sum(counts) + sum(count for _, count in units)
+            builder.add(HitUnits(first + hit.section, document, group, words[start:end], counts, units))
+            start = end
 
 
 def _document_row(job: Job, number: int, segment: int | None, first_hit: int, hits: int) -> tuple[object, ...]:

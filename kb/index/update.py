@@ -119,7 +119,7 @@ class _Update:
             self._task(c.collection, c.file.source, c.known.digest if c.known else None, repeated[c.collection.name])
             for c in batch
         ]
-        outcomes = prepared(tasks, sum(candidate.file.size for candidate in batch))
+        outcomes = prepared(tasks, [candidate.file.size for candidate in batch])
         for number, (candidate, outcome) in enumerate(zip(batch, outcomes, strict=True), done + 1):
             file, known = candidate.file, candidate.known
             if outcome is not None:
@@ -245,7 +245,7 @@ class _Update:
             f"SELECT document, source, size, mtime, checked FROM documents WHERE document IN ({marks}) ORDER BY source", documents
         ).fetchall()
         tasks = [self._task(collection, row[1], None, repeated) for row in rows]
-        outcomes = prepared(tasks, sum(row[2] for row in rows))
+        outcomes = prepared(tasks, [row[2] for row in rows])
         pairs = zip(rows, outcomes, strict=True)
         self._write(Job(collection, made, row[2], row[3], row[4], row[0]) for row, made in pairs if made is not None)
 

@@ -5,46 +5,43 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
-from multiprocessing import get_all_start_methods, get_context
-from multiprocessing.connection import Connection
+from multiprocessing import connection, get_all_start_methods, get_context
 
-from kb.index.prepare import Prepared, Task, prepare
+from kb.index.prepare import Prepared, Preparer, Task
 
 LEAST_BYTES = 1 << 20
 """Below this much text the processes cost more than they save."""
 _MOST_PROCESSES = 8
 
 
-def prepared(tasks: Sequence[Task], size: int) -> Iterator[Prepared | None]:
-    """Yield what `prepare` makes of each task, in order; `size` is the number of bytes in all.
+def prepared(tasks: Sequence[Task], sizes: Sequence[int]) -> Iterator[Prepared | None]:
+    """Yield what a `Preparer` makes of each task, in order; `sizes` are the bytes of each file.
 
     Processes are forked, and only from a process of one thread: a fork beside other threads may copy a lock that is
     held. Where that is not so, or the text is small, everything is done here.
     """
-    count = min(os.cpu_count() or 1, _MOST_PROCESSES)
-    if size < LEAST_BYTES or count < 2 or threading.active_count() > 1 or "fork" not in get_all_start_methods():
-        yield from map(prepare, tasks)
+    count = min(os.cpu_count() or 1, _MOST_PROCESSES, len(tasks))
+    if sum(sizes) < LEAST_BYTES or count < 2 or threading.active_count() > 1 or "fork" not in get_all_start_methods():
+        yield from map(Preparer(0).prepare, tasks)
         return
-    import kb.documents.markdown  # noqa: F401  # so that every process has it from the start
+    from kb.documents import cutting, markdown  # noqa: F401  # so that every process has them from the start
 
     context = get_context("fork")
-    readers: list[Connection] = []
+    shares = _shared(sizes, count)
+    readers: list[connection.Connection] = []
     children = []
-    for number in range(count):
+    for number, share in enumerate(shares):
         reader, writer = context.Pipe(duplex=False)
-        child = context.Process(target=_work, args=(tasks[number::count], writer, [*readers, reader]), daemon=True)
+        mine = [tasks[task] for task in share]
+        child = context.Process(target=_work, args=(number, mine, writer, [*readers, reader]), daemon=True)
         child.start()
         writer.close()
         readers.append(reader)
         children.append(child)
     try:
-        for number in range(len(tasks)):
-            try:
-                outcome = pickle.loads(readers[number % count].recv_bytes())
-            except EOFError:  # a process was killed from outside; its files can still be done here
-                outcome = prepare(tasks[number])
-            yield outcome
+        yield from _in_order(tasks, {reader: deque(share) for reader, share in zip(readers, shares, strict=True)})
     finally:
         for reader in readers:
             reader.close()
@@ -52,13 +49,43 @@ def prepared(tasks: Sequence[Task], size: int) -> Iterator[Prepared | None]:
             child.join()
 
 
-def _work(tasks: Sequence[Task], writer: Connection, inherited: Sequence[Connection]) -> None:
+def _shared(sizes: Sequence[int], count: int) -> list[list[int]]:
+    """Return the tasks of each process, in order: each goes to the process that has least to do by then."""
+    shares: list[list[int]] = [[] for _ in range(count)]
+    given = [0] * count
+    for task, size in enumerate(sizes):
+        least = given.index(min(given))
+        shares[least].append(task)
+        given[least] += size
+    return shares
+
+
+def _in_order(tasks: Sequence[Task], waiting: dict[connection.Connection, deque[int]]) -> Iterator[Prepared | None]:
+    """Read outcomes as they come, so that no process has to wait with its own, and yield them in the order of the tasks."""
+    ready: dict[int, bytes | None] = {}
+    own = Preparer(len(waiting))
+    for number, task in enumerate(tasks):
+        while number not in ready:
+            for reader in connection.wait([reader for reader, share in waiting.items() if share]):
+                share = waiting[reader]  # type: ignore[index]
+                try:
+                    outcome = reader.recv_bytes()  # type: ignore[union-attr]
+                    ready[share.popleft()] = outcome
+                except (EOFError, OSError):  # a process was killed from outside; its files can still be done here
+                    ready.update(dict.fromkeys(share))
+                    share.clear()
+        found = ready.pop(number)
+        yield own.prepare(task) if found is None else pickle.loads(found)
+
+
+def _work(number: int, tasks: Sequence[Task], writer: connection.Connection, inherited: Sequence[connection.Connection]) -> None:
     """Prepare tasks and send each outcome. Ends at once where nobody reads any more."""
-    for connection in inherited:
-        connection.close()
+    for other in inherited:
+        other.close()
+    preparer = Preparer(number)
     try:
         for task in tasks:
-            writer.send_bytes(pickle.dumps(prepare(task), protocol=pickle.HIGHEST_PROTOCOL))
+            writer.send_bytes(pickle.dumps(preparer.prepare(task), protocol=pickle.HIGHEST_PROTOCOL))
     except BaseException:  # the reader is gone, or will do this file itself and say what is wrong
         pass
     finally:

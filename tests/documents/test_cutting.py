@@ -17,6 +17,7 @@ from markdown_it.rules_block import (
     list_block,
     table,
 )
+from markdown_it.token import Token
 
 from kb.documents.cutting import cut
 
@@ -103,7 +104,14 @@ def _expected(text: str) -> list[Cut]:
             is_heading = token.type == "heading_open"
             content = " ".join(inner.content.split()) if is_heading else ""
             found.append((token.tag if is_heading else kind, tuple(token.map), content))
+        elif _is_item(token):
+            found.append((token.type, tuple(token.map or ()), ""))
     return found
+
+
+def _is_item(token: Token) -> bool:
+    """Tell whether a token is an item of one of the document's own lists."""
+    return token.level == 1 and token.type == "list_item_open"
 
 
 def _found(text: str) -> list[Cut]:
@@ -112,13 +120,14 @@ def _found(text: str) -> list[Cut]:
         if token.type == "heading"
         else (token.type, tuple(token.map), "")
         for token in cut(text)
-        if token.level == 0 and token.map
+        if token.map and (token.level == 0 or _is_item(token))
     ]
 
 
 @settings(deadline=None)
 @given(st.lists(_LINES, max_size=9))
 @example([("> - ", "<div>")])
+@example([("- ", "text"), ("", ""), ("  ", "text"), ("- ", "text"), ("", "text"), ("1. ", "text")])
 def test_blocks_and_headings_are_those_of_the_stock_rules(lines: list[tuple[str, str]]) -> None:
     text = "\n".join(indent + line for indent, line in lines)
     assert _found(text) == _expected(text)
