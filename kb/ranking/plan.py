@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,41 +66,34 @@ def plan(
     similar: dict[str, float] = {}
     widen = fuzzy and near.small(snapshot)
     compounds = near.compounding(snapshot)
-    has_content = False
-    corrected: dict[str, str] = {}
-    known = total = 0.0
-    asked = 0
+    read = [_read(word, snapshot, analyzer) for word in query.words]
     named = translate(glossary, query.plain, snapshot, analyzer)
     in_glossary = {word for one in named for word in one.words}
-    for word in query.words:
-        spellings = words.spellings(word)
-        is_function = len(spellings) == 1 and is_function_word(spellings[0], snapshot.languages)
-        terms = _known(snapshot, analyzer, spellings)
-        guess = fuzzy and word not in in_glossary
-        if not terms and not is_function and guess:
-            better = spelling.correct(word, snapshot)
-            if better:
-                corrected[word] = better
-                terms = _known(snapshot, analyzer, words.spellings(better))
-        has_content = has_content or not is_function
-        if is_function:
-            function.update(dict.fromkeys(terms, 1.0))
+    corrected = _corrections(read, in_glossary, snapshot, analyzer) if fuzzy else {}
+    known = total = 0.0
+    asked = 0
+    for word in read:
+        if word.is_function:
+            function.update(dict.fromkeys(word.terms, 1.0))
             continue
+        better = corrected.get(word.text)
+        terms = word.terms if better is None else tuple(_known(snapshot, analyzer, words.spellings(better)))
         content.update(dict.fromkeys(terms, 1.0))
         weight = _weight(snapshot, terms)
         asked += 1
         total += weight
-        known += weight * _support(terms, word in corrected, word in in_glossary)
-        if widen or (guess and not terms):
-            for other in near.near(words.normalise(corrected.get(word, word)), snapshot):
+        known += weight if terms or word.text in in_glossary else 0.0
+        if widen or (fuzzy and not terms and word.text not in in_glossary):
+            for other in near.near(words.normalise(better or word.text), snapshot):
                 alone = other.part and (not terms or compounds)
                 if alone and not terms:
-                    known += weight * other.similarity * weights.CORRECTED_SUPPORT
+                    known += weight * other.similarity * weights.PART_SUPPORT
                 into = content if alone else similar
                 for term in _known(snapshot, analyzer, [other.spelling]):
                     into[term] = max(into.get(term, 0.0), weights.NEAR_WEIGHT * other.similarity)
     if corrected and glossary is not None:
         named = translate(glossary, [corrected.get(word, word) for word in query.plain], snapshot, analyzer)
+    has_content = asked > 0
     chosen = content if has_content else function
     alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in named], chosen)
     placed = {*chosen, *(term for one in alternatives for form in one.forms for word in form.words for term in word)}
@@ -119,13 +112,6 @@ def plan(
         alternatives,
         also,
     )
-
-
-def _support(terms: Sequence[str], corrected: bool, in_glossary: bool) -> float:
-    """Return how far a word counts as known."""
-    if terms:
-        return weights.CORRECTED_SUPPORT if corrected else 1.0
-    return 1.0 if in_glossary else 0.0
 
 
 def _alternatives(
@@ -155,6 +141,39 @@ def _alternatives(
     return tuple(out), tuple(also)
 
 
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a query, and the terms of it that the index holds; `whole` where it holds every piece of it."""
+
+    text: str
+    is_function: bool
+    terms: tuple[str, ...]
+    whole: bool
+
+
+def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _Word:
+    spellings = words.spellings(word)
+    is_function = len(spellings) == 1 and is_function_word(spellings[0], snapshot.languages)
+    held = {spelling: _known(snapshot, analyzer, [spelling]) for spelling in spellings}
+    entire = words.normalise(word)
+    # A single letter before a capital is more often a slip of the finger than a name.
+    pieces = [
+        found if len(spelling) > 1 or not entire.isalpha() else [] for spelling, found in held.items() if spelling != entire
+    ]
+    whole = bool(held.get(entire)) or (bool(pieces) and all(pieces))
+    return _Word(word, is_function, tuple(dict.fromkeys(term for terms in held.values() for term in terms)), whole)
+
+
+def _corrections(
+    read: Sequence[_Word], in_glossary: Set[str], snapshot: Snapshot, analyzer: Callable[[], Analyzer]
+) -> dict[str, str]:
+    unknown = [word.text for word in read if not (word.whole or word.is_function or word.text in in_glossary)]
+    if not unknown:
+        return {}
+    company = [term for word in read if word.whole and not word.is_function for term in word.terms]
+    return spelling.corrections(unknown, company, snapshot, lambda spelt: _known(snapshot, analyzer, [spelt]))
+
+
 def _terms(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:
     return [term for one in spellings for term in snapshot.terms_of(one, analyzer)]
 
@@ -167,7 +186,7 @@ def _known(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list
     ]
 
 
-def _weight(snapshot: Snapshot, terms: list[str]) -> float:
+def _weight(snapshot: Snapshot, terms: Sequence[str]) -> float:
     """Return how much a word says: the idf of its rarest term, and that of an unseen one for a word without terms."""
     frequencies = [max(snapshot.frequency("text", term), snapshot.frequency("head", term)) for term in terms]
     return idf(snapshot.text.units, min(frequencies, default=0))

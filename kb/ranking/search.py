@@ -65,7 +65,9 @@ def search(
     used = weights or Weights()
     named = named_sections(catalog, query)
     made = plan(query, snapshot, analyzer, fuzzy=fuzzy, glossary=glossary)
-    made, ranking, warning = ranked(catalog, snapshot, query, made, offset + limit, filters, named, used, rank_by)
+    made, ranking, warning = ranked(
+        catalog, snapshot, query, made, offset + limit, filters, named, used, rank_by, analyzer=analyzer
+    )
     page = ranking.hits[offset : offset + limit]
     results = _results(catalog, snapshot, made, ranking, page, used, named, snippets, explain)
     if made.support < numbers.WEAK_SUPPORT:
@@ -83,6 +85,8 @@ def ranked(
     named: Mapping[int, int],
     used: Weights,
     rank_by: Rank = rank,
+    *,
+    analyzer: Callable[[], Analyzer],
 ) -> tuple[Plan, Ranking, str | None]:
     """Return the best `count` hits by keywords, with the plan that was used and a warning where it had to be loosened.
 
@@ -92,7 +96,7 @@ def ranked(
     strange = made.asked >= numbers.LEAST_ASKED and made.support < numbers.LEAST_SUPPORT and not named
     if strange and near.spellings(snapshot) >= numbers.LEAST_VOCABULARY:
         return made, Ranking((), 0, (), ()), None
-    boosts = titled_sections(catalog, snapshot, made) | dict.fromkeys(named, 1.0)
+    boosts = titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, 1.0)
 
     def found(made: Plan) -> Ranking:
         return rank_by(
@@ -116,16 +120,15 @@ def ranked(
 # -- what may be returned --------------------------------------------------------------------------------------
 
 
-def titled_sections(catalog: Catalog, snapshot: Snapshot, made: Plan) -> dict[int, float]:
+def titled_sections(catalog: Catalog, snapshot: Snapshot, made: Plan, analyzer: Callable[[], Analyzer]) -> dict[int, float]:
     """Return what is added to hits one of whose names is the query, word for word, in whatever forms the words stand."""
     spelt = [s for word in words.find(made.corrected or made.query.text) for s in words.spellings(word)]
     if not spelt or len(spelt) > _LONGEST_NAME or made.excluded:
         return {}
     keys = set()
     for language in snapshot.languages:
-        terms = [snapshot.term_of(spelling, language) for spelling in spelt]
-        if None not in terms:
-            keys.add(" ".join(map(str, terms)))
+        terms = [snapshot.term_of(spelling, language) or analyzer().term(spelling, language) for spelling in spelt]
+        keys.add(" ".join(terms))
     marks = ",".join("?" * len(keys))
     rows = catalog.db.execute(f"SELECT section, max(title) FROM names WHERE key IN ({marks}) GROUP BY section", sorted(keys))
     return {section: numbers.TITLE_BOOST if title else numbers.ALIAS_BOOST for section, title in rows}

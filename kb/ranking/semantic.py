@@ -117,7 +117,7 @@ def search_semantic(
     asked = question(parse(made.corrected)) if made.corrected else asked
     named = search.named_sections(catalog, query)
     made, ranking, warning = search.ranked(
-        catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, named, weights, rank_by
+        catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, named, weights, rank_by, analyzer=analyzer
     )
     masks = search.masks(catalog, snapshot, made, filters)
     view, vector = dense.view(catalog), dense.queries([asked])
@@ -125,7 +125,7 @@ def search_semantic(
     found = compare(catalog, snapshot, view, vector, masks, [*keyword], numbers.DENSE_CANDIDATES)
     near = _near(catalog, snapshot, view, found, masks, numbers.DENSE_CANDIDATES)
     ids = _ids(catalog, snapshot, {*keyword, *(at for one in near for at in one.cosines)})
-    boosts = search.titled_sections(catalog, snapshot, made) | dict.fromkeys(named, 1.0)
+    boosts = search.titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, 1.0)
     fused = _fuse(snapshot, keyword, near, ids, boosts, made.support, settings)
     reranker = dense.reranker(settings.rerank)
     if reranker is not None and fused:

@@ -1,6 +1,17 @@
-"""The nearest known spelling of a word that the index has never seen."""
+"""Words that the index has never seen, read as the known words that were most likely meant.
+
+A word is corrected piece by piece: `Evidence-Grpah` and `U.Commitmet` have one misspelt piece each. Among known spellings that
+are equally few edits away the one counts that stands together with the other words of the query.
+"""
 
 from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,41 +20,176 @@ from kb.analysis.distance import signature, within
 from kb.index import grams
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
+from kb.ranking import bm25, weights
+from kb.ranking.bm25 import Parameters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SHORTEST = 5
-"""Words of fewer characters are not corrected: nearly every other short word is one edit away."""
+"""Shorter words are corrected only where a letter was lost or two changed places, and the word found stands beside another word
+of the query: nearly every other short word is one edit away."""
+SHORTEST_IN_COMPANY = 4
 TWO_EDITS_FROM = 9
 """From this many characters on, two edits are allowed."""
+MOST_COMPARED = 8
+"""Candidates of equal distance that are compared by the company they keep."""
+
+Known = Callable[[str], Sequence[str]]
+"""Returns the terms of a spelling that the index holds."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_TEXT = Parameters(weights.K1, weights.B)
+_HEAD = Parameters(weights.K1, weights.HEAD_B)
 
 
 def allowance(word: str) -> int:
     """Return how many edits a word of its length may be away, in characters."""
-    return 0 if len(word) < SHORTEST else 1 if len(word) < TWO_EDITS_FROM else 2
+    return 0 if len(word) < SHORTEST_IN_COMPANY else 1 if len(word) < TWO_EDITS_FROM else 2
 
 
-def correct(word: str, snapshot: Snapshot) -> str | None:
-    """Return the known spelling nearest to a word: by edits, then by shared 4-grams, then the more frequent; or None.
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A known spelling that may have been meant; `documents` hold it."""
 
-    Words with digits or inner signs (numbers, versions, identifiers) are never corrected.
+    spelling: str
+    edits: int
+    similarity: float
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """A misspelt piece of a word, by place, and what may have been meant: of equal distance, the likeliest first."""
+
+    word: str
+    start: int
+    end: int
+    candidates: tuple[Candidate, ...]
+
+
+def corrections(unknown: Iterable[str], company: Iterable[str], snapshot: Snapshot, known: Known) -> dict[str, str]:
+    """Return the words that can be corrected, each with what it was most likely meant to be.
+
+    `unknown`: words of the query of which the index lacks a piece; `company`: the terms of those that it knows.
     """
-    spelt = words.normalise(word)
+    doubts = [doubt for word in unknown for doubt in _doubts(word, snapshot, known)]
+    doubts.sort(key=lambda doubt: (len(doubt.candidates) > 1 or _is_short(doubt), len(doubt.candidates)))
+    terms = list(company)
+    chosen: dict[str, list[tuple[int, int, str]]] = {}
+    for doubt in doubts:
+        best = _likeliest(doubt, _Company(snapshot, tuple(terms)), known)
+        if best is not None:
+            terms += known(best)
+            chosen.setdefault(doubt.word, []).append((doubt.start, doubt.end, best))
+    return {word: _replaced(word, pieces) for word, pieces in chosen.items()}
+
+
+def candidates(spelt: str, snapshot: Snapshot) -> list[Candidate]:
+    """Return the known spellings nearest to one: those the fewest edits away, by shared 4-grams, then the more frequent first."""
     most = allowance(spelt)
-    if not most or not spelt.isalpha():
-        return None
-    found: dict[str, tuple[int, float, int]] = {}
-    for segment in snapshot.segments:
-        for candidate in _candidates(segment, spelt, most):
-            distance = within(spelt, candidate, most)
-            if distance is not None and candidate not in found:
-                found[candidate] = (distance, -grams.similarity(spelt, candidate), -snapshot.documents_with(candidate))
-    live = {candidate: rank for candidate, rank in found.items() if rank[2]}
-    return min(live, key=lambda candidate: (*live[candidate], candidate)) if live else None
+    found: dict[str, int] = {}
+    for segment in snapshot.segments if most else ():
+        for candidate in _within_reach(segment, spelt, most):
+            if candidate not in found and (len(spelt) >= SHORTEST or _is_slip(spelt, candidate)):
+                edits = within(spelt, candidate, most)
+                if edits is not None:
+                    found[candidate] = edits
+    held = [
+        Candidate(candidate, edits, grams.similarity(spelt, candidate), documents)
+        for candidate, edits in found.items()
+        if (documents := snapshot.documents_with(candidate))
+    ]
+    least = min((candidate.edits for candidate in held), default=0)
+    nearest = [candidate for candidate in held if candidate.edits == least]
+    return sorted(nearest, key=lambda one: (-one.similarity, -one.documents, one.spelling))[:MOST_COMPARED]
 
 
-def _candidates(segment: Segment, spelt: str, most: int) -> list[str]:
+def _doubts(word: str, snapshot: Snapshot, known: Known) -> list[_Doubt]:
+    """Return the pieces of a word that are unknown and like something known. Words with digits are names, and have none."""
+    if any(char.isdigit() for char in word):
+        return []
+    out = []
+    for match in _LETTERS.finditer(word):
+        piece = match.group()
+        if known(words.normalise(piece)):
+            continue
+        found = candidates(words.normalise(piece), snapshot)
+        humps = [hump for hump in words.parts(piece) if hump != piece] if not found else []
+        if found:
+            out.append(_Doubt(word, *match.span(), tuple(found)))
+        at = match.start()
+        for hump in humps:
+            near = [] if known(words.normalise(hump)) else candidates(words.normalise(hump), snapshot)
+            if near:
+                out.append(_Doubt(word, at, at + len(hump), tuple(near)))
+            at += len(hump)
+    return out
+
+
+def _is_short(doubt: _Doubt) -> bool:
+    return doubt.end - doubt.start < SHORTEST
+
+
+def _likeliest(doubt: _Doubt, company: _Company, known: Known) -> str | None:
+    first = doubt.candidates[0]
+    if len(doubt.candidates) == 1 and not _is_short(doubt):
+        return first.spelling
+    kept = [company.of(known(candidate.spelling)) for candidate in doubt.candidates]
+    best = max(kept)
+    if best <= 0:
+        return None if _is_short(doubt) else first.spelling
+    return doubt.candidates[kept.index(best)].spelling
+
+
+class _Company:
+    """How well the other words of a query go with a term: the score they give the best unit or name that holds it."""
+
+    def __init__(self, snapshot: Snapshot, terms: tuple[str, ...]) -> None:
+        self._snapshot = snapshot
+        self._terms = tuple((term, 1.0) for term in dict.fromkeys(terms))
+
+    def of(self, terms: Sequence[str]) -> float:
+        best = 0.0
+        for segment, fields in zip(self._snapshot.segments, self._scores, strict=True):
+            for field, scores in fields.items():
+                for term in terms:
+                    number = segment.number_of(term)
+                    units = getattr(segment, field).of(number)[0] if number is not None else ()
+                    if len(units):
+                        best = max(best, float(scores[units].max()))
+        return best
+
+    @cached_property
+    def _scores(self) -> list[Mapping[str, NDArray[np.float32]]]:
+        out: list[Mapping[str, NDArray[np.float32]]] = []
+        for segment in self._snapshot.segments:
+            fields = {}
+            for field, totals, parameters in (("text", self._snapshot.text, _TEXT), ("head", self._snapshot.head, _HEAD)):
+                weighted = bm25.weigh(self._snapshot, field, self._terms)
+                scores = bm25.scores(segment, field, weighted, totals.mean, parameters)
+                gone = segment.dead_mask(field)
+                if gone is not None:
+                    scores[gone] = 0
+                fields[field] = scores
+            out.append(fields)
+        return out
+
+
+def _is_slip(spelt: str, candidate: str) -> bool:
+    """Tell whether a short word lost a letter, or has two in the wrong order."""
+    return len(candidate) == len(spelt) + 1 or sorted(candidate) == sorted(spelt)
+
+
+def _within_reach(segment: Segment, spelt: str, most: int) -> list[str]:
     near = np.abs(segment.word_lengths.astype(np.int16) - len(spelt)) <= most
     numbers = np.flatnonzero(near)
     if not len(numbers):
         return []
     differing = np.bitwise_count(segment.word_signatures[numbers] ^ np.uint64(signature(spelt)))
     return [segment.words[int(number)] for number in numbers[differing <= 2 * most]]
+
+
+def _replaced(word: str, pieces: Sequence[tuple[int, int, str]]) -> str:
+    for start, end, better in sorted(pieces, reverse=True):
+        word = word[:start] + better + word[end:]
+    return unicodedata.normalize("NFC", word)

@@ -45,8 +45,10 @@ TITLE_BOOST = 0.5
 ALIAS_BOOST = 0.4
 """What a query that is word for word a section's title, or an alias of it, adds, as a share of the most that words score: such
 a section comes first, but after one that is named by id."""
-CORRECTED_SUPPORT = 0.5
-"""How far a word that had to be corrected counts as known."""
+PART_SUPPORT = 0.5
+"""How far an unseen word counts as known of which the base knows a part, times their likeness. A word that could be corrected
+counts in full: with .5 one question in seventeen is refused once every long word is misspelt, with 1 one in a hundred and fifty,
+and the dev questions without an answer are refused alike."""
 LEAST_SUPPORT = 0.3
 LEAST_ASKED = 3
 LEAST_VOCABULARY = 5_000

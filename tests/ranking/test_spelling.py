@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kb.base import KnowledgeBase
+
+Ask = Callable[[str], tuple[str | None, list[str]]]
+
+NOTES = {
+    "graph": "# Evidence Graph\n\nThe evidence graph links each claim to its evidence.\n",
+    "giraffe": "# Giraffes\n\nA giraffe eats leaves. Giraffes in a grape garden, and a crape.\n",
+    "duality": "# Temporal Duality\n\nDesign time and run time are a temporal duality.\n",
+    "quality": "# Quality\n\nQuality of service, quality of data, quality of life.\n",
+    "quality2": "# More quality\n\nMore on quality and the quality of quality.\n",
+    "commitment": "# U.Commitment\n\nA promise that is made by somebody.\n",
+    "parity": "# ParityPlan\n\nHow two runs are compared.\n",
+    "kernel": "# Открытое ядро\n\nОткрытое ядро растёт без правок.\n",
+    "hidden": "# Скрытые поля\n\nСкрытое поле. Скрытое место. Скрытое имя.\n",
+}
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Ask]:
+    for name, text in NOTES.items():
+        (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+    with KnowledgeBase(tmp_path) as base:
+
+        def answer(query: str) -> tuple[str | None, list[str]]:
+            found = base.search(query)
+            return found.corrected, [result.source.removesuffix(".md") for result in found.results]
+
+        yield answer
+
+
+def test_each_piece_of_a_word_is_corrected_by_itself(ask: Ask) -> None:
+    assert ask("Evidence-Grpah") == ("Evidence-graph", ["graph"])
+    assert ask("U.Commitmet") == ("U.commitment", ["commitment"])
+
+
+def test_a_word_with_inner_capitals_is_corrected_as_a_whole(ask: Ask) -> None:
+    assert ask("ParitbPlan") == ("parityplan", ["parity"])
+
+
+def test_a_capital_that_slipped_into_a_word_is_no_second_word(ask: Ask) -> None:
+    assert ask("tEmporal Daulity")[1][0] == "duality"
+    assert ask("xTemporal") == ("temporal", ["duality"])
+
+
+def test_of_equally_near_words_the_one_that_goes_with_the_rest_is_chosen(ask: Ask) -> None:
+    assert ask("uality")[0] == "quality"  # the more frequent, where nothing tells more
+    assert ask("temporal uality") == ("temporal duality", ["duality"])
+    assert ask("Окрытое ядро") == ("открытое ядро", ["kernel"])
+
+
+def test_a_short_word_is_corrected_only_in_the_company_of_another(ask: Ask) -> None:
+    assert ask("evidence raph") == ("evidence graph", ["graph"])
+    assert ask("raph") == (None, [])
+    assert ask("leaves raph")[0] is None  # giraffes and graphs stand in different notes
+
+
+def test_words_with_digits_are_names_and_stay(ask: Ask) -> None:
+    assert ask("grpah2") == (None, [])
+
+
+def test_a_form_of_a_title_that_was_never_seen_still_names_the_section(ask: Ask) -> None:
+    assert ask("открытого ядра")[1][0] == "kernel"
+
+
+def test_phrases_are_corrected_too(ask: Ask) -> None:
+    assert ask('"temporal daulity"') == ('"temporal duality"', ["duality"])
