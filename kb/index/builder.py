@@ -254,6 +254,8 @@ def word_arrays(
     ordered = [spellings[i] for i in order.tolist()]
     out["word_length"] = np.fromiter((min(len(s), 255) for s in ordered), np.uint8, len(ordered))
     out["word_signature"] = grams.signatures(ordered)
+    # By code points, which is the order of their UTF-8 too: what begins alike lies side by side.
+    out["word_order"] = np.array(sorted(range(len(ordered)), key=ordered.__getitem__), dtype=np.int32)
     out.update(grams.pack(ordered))
     # The same table from the terms' side: the spellings a term stands for, wanted to mark words in a snippet.
     by_term = np.argsort(table.ravel(), kind="stable")

@@ -10,6 +10,8 @@ trace in scores.
 from __future__ import annotations
 
 import copy
+import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +107,7 @@ class Segment:
         self.word_documents: NDArray[np.int32] = arrays["word_documents"]
         self.word_lengths: NDArray[np.uint8] = arrays["word_length"]
         self.word_signatures: NDArray[np.uint64] = arrays["word_signature"]
+        self.word_order: NDArray[np.int32] = arrays["word_order"]
         self.term_word_starts: NDArray[np.int64] = arrays["term_word_start"]
         self.term_words: NDArray[np.int32] = arrays["term_word"]
 
@@ -175,6 +178,13 @@ class Segment:
             return None
         row = self.word_terms[word * len(self.languages) : (word + 1) * len(self.languages)]
         return tuple(dict.fromkeys(self.terms[int(row[column])] for column in columns))
+
+    def words_beginning(self, beginning: str) -> NDArray[np.int32]:
+        """Return the numbers of the spellings that begin with some characters, in the order of their code points."""
+        first = bisect_left(self.word_order, beginning, key=self.words.__getitem__)
+        # No spelling holds the last code point there is: it stands after everything that goes on from the beginning.
+        last = bisect_left(self.word_order, beginning + chr(sys.maxunicode), lo=first, key=self.words.__getitem__)
+        return self.word_order[first:last]
 
     def spellings_of(self, term: str) -> set[str]:
         """Return the spellings that have a term under some language."""

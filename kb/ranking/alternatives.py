@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One alternative: its text, for each of its words the terms that may stand for it, and what it counts for."""
+    """One alternative: its text, for each of its words the terms that may stand for it, and what it counts for.
+
+    `given`: somebody has said that it stands for the words; it is not only a guess at what is being typed.
+    """
 
     text: str
     words: tuple[tuple[str, ...], ...]
     weight: float
+    given: bool = True
 
 
 @dataclass(frozen=True, slots=True)

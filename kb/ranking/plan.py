@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.languages import is_function_word
 from kb.index.snapshot import Snapshot
-from kb.ranking import near, spelling, weights
-from kb.ranking.alternatives import Alternatives, Form
+from kb.ranking import near, prefix, spelling, weights
+from kb.ranking.alternatives import Alternatives
 from kb.ranking.bm25 import idf
 from kb.ranking.query import Query
 from kb.ranking.translate import Named, translate
@@ -68,8 +68,9 @@ def plan(
     compounds = near.compounding(snapshot)
     read = [_read(word, snapshot, analyzer) for word in query.words]
     named = translate(glossary, query.plain, snapshot, analyzer)
-    in_glossary = {word for one in named for word in one.words}
-    corrected = _corrections(read, in_glossary, snapshot, analyzer) if fuzzy else {}
+    begun = prefix.begun(query.unfinished, snapshot)
+    sure = {word for one in (*named, *begun) for word in one.words}
+    corrected = _corrections(read, {*sure, query.unfinished}, snapshot, analyzer) if fuzzy else {}
     known = total = 0.0
     asked = 0
     for word in read:
@@ -78,12 +79,15 @@ def plan(
             continue
         better = corrected.get(word.text)
         terms = word.terms if better is None else tuple(_known(snapshot, analyzer, words.spellings(better)))
+        typing = word.text == query.unfinished
+        if typing and not terms and word.text not in sure:
+            continue  # nothing begins so: what it will become is not known yet
         content.update(dict.fromkeys(terms, 1.0))
         weight = _weight(snapshot, terms)
         asked += 1
         total += weight
-        known += weight if terms or word.text in in_glossary else 0.0
-        if widen or (fuzzy and not terms and word.text not in in_glossary):
+        known += weight if terms or word.text in sure else 0.0
+        if not typing and (widen or (fuzzy and not terms and word.text not in sure)):
             for other in near.near(words.normalise(better or word.text), snapshot):
                 alone = other.part and (not terms or compounds)
                 if alone and not terms:
@@ -95,7 +99,8 @@ def plan(
         named = translate(glossary, [corrected.get(word, word) for word in query.plain], snapshot, analyzer)
     has_content = asked > 0
     chosen = content if has_content else function
-    alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in named], chosen)
+    every = prefix.joined(named, begun)
+    alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in every], chosen)
     placed = {*chosen, *(term for one in alternatives for form in one.forms for word in form.words for term in word)}
     return Plan(
         query,
@@ -128,14 +133,14 @@ def _alternatives(
     for one, terms in named:
         own = tuple(term for term in terms if term in asked and term not in taken)
         forms = [
-            Form(form.text, kept, form.weight)
+            replace(form, words=kept)
             for form in one.forms
             if (kept := tuple(rest for word in form.words if (rest := tuple(t for t in word if t not in asked | taken))))
         ]
         taken.update(own, (term for form in forms for word in form.words for term in word))
         if forms:
             out.append(Alternatives(own, tuple(forms)))
-            also.update(dict.fromkeys(form.text for form in forms))
+            also.update(dict.fromkeys(form.text for form in forms if form.given))
     for term in taken - asked:
         chosen.pop(term, None)
     return tuple(out), tuple(also)
@@ -165,9 +170,9 @@ def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _W
 
 
 def _corrections(
-    read: Sequence[_Word], in_glossary: Set[str], snapshot: Snapshot, analyzer: Callable[[], Analyzer]
+    read: Sequence[_Word], settled: Set[str | None], snapshot: Snapshot, analyzer: Callable[[], Analyzer]
 ) -> dict[str, str]:
-    unknown = [word.text for word in read if not (word.whole or word.is_function or word.text in in_glossary)]
+    unknown = [word.text for word in read if not (word.whole or word.is_function or word.text in settled)]
     if not unknown:
         return {}
     company = [term for word in read if word.whole and not word.is_function for term in word.terms]

@@ -193,3 +193,14 @@ def test_json_holds_no_number_that_json_does_not_have(served: Served) -> None:
         raise AssertionError(name)
 
     json.loads(served.ask("/api/search", query="crane", explain="true").body, parse_constant=refuse)
+
+
+def test_a_query_that_is_being_typed_is_completed(served: Served) -> None:
+    assert served.ask("/api/search", query="cont").json["results"] == []
+    found = served.ask("/api/search", query="cont", typing="true").json
+    whole = served.ask("/api/search", query="containers").json
+    assert found["results"][0]["id"] == whole["results"][0]["id"]
+    assert served.post("/api/search", {"query": "cont", "typing": True}).json == found
+    assert served.ask("/api/search", query="cont ", typing="true").json["results"] == []
+    described = served.ask("/openapi.json").json["paths"]["/api/search"]["get"]["parameters"]
+    assert [one["schema"] for one in described if one["name"] == "typing"]

@@ -191,3 +191,13 @@ def test_one_line_longer_than_an_answer_can_still_be_read(tmp_path: Path) -> Non
             text += "" if body["next"]["arguments"].get("offset") == body["offset"] else body["text"]
         assert "The end." in text
         assert text.count("word") == 20_000
+
+
+def test_what_is_of_use_to_a_person_only_is_no_argument_of_a_tool() -> None:
+    search = next(asked for asked in READING if asked.name == "search")
+    assert search.argument("typing") is not None
+    tool = search.as_tool()
+    assert tool.argument("typing") is None
+    assert "typing" not in tool.input_schema()["properties"]
+    with pytest.raises(ArgumentError, match="typing"):
+        tool.checked({"query": "x", "typing": True})

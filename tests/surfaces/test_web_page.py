@@ -60,6 +60,16 @@ def test_what_is_typed_is_found_opened_and_left_again(page: Any) -> None:
     assert page.locator("#query").input_value() == "crane containers"
 
 
+def test_an_unfinished_word_finds_what_it_begins_and_a_misspelt_one_is_corrected(page: Any) -> None:
+    page.goto("/")
+    found(page, "contai")
+    assert page.locator("a.hit mark").first.inner_text().lower().startswith("contai")
+    assert page.locator(".notice").count() == 0
+    found(page, "contaimers")
+    page.wait_for_selector(".notice")
+    assert "containers" in page.locator(".notice").first.inner_text()
+
+
 def test_a_section_can_be_read_in_its_other_languages(page: Any) -> None:
     page.goto("/section/H.1%40docs")
     page.wait_for_selector("article h1")

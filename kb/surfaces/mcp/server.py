@@ -39,8 +39,9 @@ def make(calls: Calls, operations: Sequence[Operation]) -> Server[Any]:
     """Return the server over a base."""
     from kb.surfaces.versions import version
 
-    by_name = {asked.name: asked for asked in operations}
-    listed = tools.listed(operations)
+    offered = [asked.as_tool() for asked in operations]
+    by_name = {asked.name: asked for asked in offered}
+    listed = tools.listed(offered)
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kb.errors import ArgumentError
@@ -32,7 +32,8 @@ MOST_NUMBERS = 8192
 class Argument:
     """One argument. `low` and `high` bound a number, `longest` the characters of a text or of each text of a list.
 
-    `default` is what the base does without it; None where it has nothing to do then.
+    `default` is what the base does without it; None where it has nothing to do then. `person`: it is of use to a person only,
+    and no tool has it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Argument:
     longest: int | None = None
     pattern: str | None = None
     choices: tuple[str, ...] = ()
+    person: bool = False
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of one value."""
@@ -134,6 +136,10 @@ class Operation:
     rows: str | None = None
     size: str | None = None
     writes: bool = False
+
+    def as_tool(self) -> Operation:
+        """Return the operation as an agent may call it."""
+        return replace(self, arguments=tuple(argument for argument in self.arguments if not argument.person))
 
     def argument(self, name: str) -> Argument | None:
         """Return an argument by its name."""

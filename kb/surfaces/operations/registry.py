@@ -114,6 +114,13 @@ _OPERATIONS = (
             _STATUS,
             _LANG,
             Argument("explain", "flag", "Show what each term adds to the score.", default=False),
+            Argument(
+                "typing",
+                "flag",
+                "The query is still being typed: words that its last one begins count too.",
+                default=False,
+                person=True,
+            ),
         ),
         schemas.SEARCH,
         _asking("search", _NARROWED, "query"),

@@ -32,7 +32,7 @@ function searchAddress(text) {
   return values.size ? `/?${values}` : "/";
 }
 
-async function render({ keep = false, scroll = 0, focus = null } = {}) {
+async function render({ keep = false, typing = false, scroll = 0, focus = null } = {}) {
   const now = place();
   if (document.activeElement !== query) query.value = now.query;
   shown = location.href;
@@ -45,7 +45,7 @@ async function render({ keep = false, scroll = 0, focus = null } = {}) {
     semantic.checked = now.semantic;
     document.title = now.query ? `${now.query} · kb` : "kb";
     tree.reveal(null);
-    await (now.query.trim() ? search.show(main, now.query, keep) : home());
+    await (now.query.trim() ? search.show(main, now.query, keep, typing) : home());
   }
   if (shown !== location.href) return;
   scrollTo(0, scroll);
@@ -53,11 +53,11 @@ async function render({ keep = false, scroll = 0, focus = null } = {}) {
   if (focus) main.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
 }
 
-function go(address, { replace = false, words = null, opened = null } = {}) {
+function go(address, { replace = false, words = null, opened = null, typing = false } = {}) {
   history.replaceState({ ...history.state, scroll: scrollY, opened }, "");
   history[replace ? "replaceState" : "pushState"]({ words: words ?? (replace ? history.state?.words : null) }, "", address);
   closeMenu();
-  return render();
+  return render({ typing });
 }
 
 async function home() {
@@ -78,9 +78,9 @@ function typed() {
   timer = setTimeout(() => {
     const here = place();
     const address = searchAddress(query.value.trim() ? query.value : "");
-    if (here.section !== null) { if (query.value.trim()) go(address); return; }
+    if (here.section !== null) { if (query.value.trim()) go(address, { typing: true }); return; }
     history.replaceState({}, "", address);
-    render();
+    render({ typing: true });
   }, WAIT_MS);
 }
 

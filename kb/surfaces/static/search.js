@@ -1,4 +1,5 @@
-// The list of hits. What is typed is asked for as it is typed; only the last question's answer is shown.
+// The list of hits. What is typed is asked for as it is typed; only the last question's answer is shown. While it is typed, the
+// last word stands for those that it begins; where none does, the question is asked as if it were finished, misspelt maybe.
 
 import { get, sectionAddress } from "./api.js";
 import { byId, crumbs, h, marked, say } from "./dom.js";
@@ -10,7 +11,7 @@ let asking = null;
 
 export const settings = () => ({ semantic: byId("semantic").checked });
 
-export async function show(main, query, keep) {
+export async function show(main, query, keep, typing = false) {
   asking?.abort();
   const { semantic } = settings();
   const key = `${semantic}|${query}`;
@@ -19,7 +20,9 @@ export async function show(main, query, keep) {
   const { signal } = asking;
   main.setAttribute("aria-busy", "true");
   try {
-    const answer = await get("/api/search", { query, limit: PAGE, semantic }, signal);
+    let answer = await get("/api/search", { query, limit: PAGE, semantic, typing }, signal);
+    if (typing && !answer.results.length) answer = await get("/api/search", { query, limit: PAGE, semantic }, signal);
+    else answer.typing = typing;
     kept.clear();
     kept.set(key, answer);
     paint(main, query, semantic, answer);
@@ -63,7 +66,7 @@ function more(list, count, query, semantic, answer) {
     class: "more", type: "button",
     onclick: async () => {
       button.disabled = true;
-      const page = await get("/api/search", { query, limit: PAGE, offset: answer.results.length, semantic });
+      const page = await get("/api/search", { query, limit: PAGE, offset: answer.results.length, semantic, typing: answer.typing });
       const first = answer.results.length;
       answer.results.push(...page.results);
       list.append(...page.results.map((result) => hit(result, query)));
