@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+
+from kb.documents.model import Name
 
 _LONGEST = 64 * 1024
 _LONGEST_ID = 512
@@ -49,7 +51,7 @@ class FrontMatter:
     status: str | None = None
     language: str | None = None
     parent: str | None = None
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[Name, ...] = ()
     sort_order: float | None = None
 
 
@@ -237,6 +239,18 @@ class _Checker:
                 self._warn(key, f"{key} {written[:40]} is no language code (like de or de-AT), ignored")
         return None
 
+    def names(self, key: str) -> Iterator[Name]:
+        """Yield the names under a key: one, a list, or a mapping from language to either."""
+        value = self._values.get(key)
+        if not isinstance(value, dict):
+            yield from (Name(text) for text in _texts(value))
+            return
+        for language, names in value.items():
+            tag = language_tag(language)
+            if tag is None:
+                self._warn(key, f"{key}: {language[:40]} is no language code (like de or de-AT), its names are taken without one")
+            yield from (Name(text, tag) for text in _texts(names))
+
     def sort_order(self) -> float | None:
         written = self.text("sort_order")
         if written is None:
@@ -263,7 +277,7 @@ def _checked(source: str, inner: str, values: dict[str, object], raw: dict[str, 
         body_line=body_line,
         id=identifier,
         language=check.language(),
-        aliases=_aliases(values.get("aliases")),
+        aliases=tuple(dict.fromkeys((*check.names("aliases"), *check.names("questions")))),
         sort_order=check.sort_order(),
         warnings=tuple(check.warnings),
         **texts,
@@ -275,9 +289,10 @@ def _whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _aliases(value: object) -> tuple[str, ...]:
+def _texts(value: object) -> list[str]:
+    """Return the texts of a list, or those that commas set apart."""
     if value is None:
-        return ()
+        return []
     several = value if isinstance(value, list) else str(value).split(",")
     texts = (" ".join(_CONTROL.sub(" ", str(item)).split()) for item in several if item is not None)
-    return tuple(dict.fromkeys(text for text in texts if text))
+    return [text for text in texts if text]

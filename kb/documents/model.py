@@ -56,13 +56,21 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Name:
+    """What a document is called besides its title, or a question that it answers; `language` where it is not the document's."""
+
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One file, read and cut.
 
     `source` is its posix path relative to the collection's root, in NFC. `language` is what the file itself says, as
-    a lower-case primary tag. `body_line` is the line where the text after the front matter begins. `warnings` read
-    `source:line: what happened, what was done`. `error` is set when the file could not be read or decoded; then there
-    are no sections and the title is `<failed to parse>`.
+    a lower-case primary tag. `aliases` are its further names, questions included. `body_line` is the line where the text
+    after the front matter begins. `warnings` read `source:line: what happened, what was done`. `error` is set when the
+    file could not be read or decoded; then there are no sections and the title is `<failed to parse>`.
     """
 
     source: str
@@ -71,7 +79,7 @@ class Document:
     type: str | None
     status: str | None
     front_matter: Mapping[str, object]
-    aliases: tuple[str, ...]
+    aliases: tuple[Name, ...]
     parent: str | None
     sort_order: float | None
     sections: tuple[Section, ...]

@@ -92,18 +92,22 @@ class SegmentBuilder:
 
         `numbers` and `fresh` are a preparer's, as in `Prepared`. Words not seen before under the language are analysed.
         """
-        given = self._given.setdefault(preparer, [])
-        given.extend(fresh)
+        self._given.setdefault(preparer, []).extend(fresh)
+        asked = np.frombuffer(numbers, dtype=np.int32)
+        held = _distinct(np.sort(asked))
+        self._documents.append(self.words_under(language, held, preparer))
+        return self._tables.get((preparer, language), _NO_WORDS)[asked]
+
+    def words_under(self, language: str, asked: NDArray[np.int32], preparer: int) -> NDArray[np.int32]:
+        """Return words that a preparer has numbered as numbers of this builder under a language."""
+        given = self._given[preparer]
         table = self._tables.get((preparer, language), _NO_WORDS)
         if len(table) < len(given):
             table = np.append(table, np.full(2 * len(given) - len(table), -1, np.int32))
             self._tables[preparer, language] = table
-        asked = np.frombuffer(numbers, dtype=np.int32)
-        held = _distinct(np.sort(asked))
-        unseen = held[table[held] < 0]
+        unseen = _distinct(np.sort(asked[table[asked] < 0]))
         if len(unseen):
             table[unseen] = self._numbered([given[number] for number in unseen.tolist()], language)
-        self._documents.append(table[held])
         return table[asked]
 
     def _numbered(self, spelt: Sequence[str], language: str) -> list[int]:

@@ -65,8 +65,8 @@ CREATE TABLE passages (
     first INTEGER NOT NULL, last INTEGER NOT NULL, heading TEXT NOT NULL, text TEXT NOT NULL
 );
 CREATE INDEX passages_document ON passages (document);
-CREATE TABLE names (document INTEGER NOT NULL, section INTEGER NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
-    title INTEGER NOT NULL);
+CREATE TABLE names (document INTEGER NOT NULL, section INTEGER NOT NULL, name TEXT NOT NULL,
+    language TEXT NOT NULL, key TEXT NOT NULL, title INTEGER NOT NULL);
 CREATE INDEX names_document ON names (document);
 CREATE INDEX names_section ON names (section);
 CREATE INDEX names_key ON names (key);

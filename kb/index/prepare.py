@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kb.analysis import words
 from kb.analysis.languages import STEMMERS, detect
 from kb.config import Collection
-from kb.documents.model import Document
+from kb.documents.model import Document, Name
 from kb.documents.read import content, parse
 from kb.index import noise, passages
 
@@ -55,11 +55,19 @@ class PreparedPassage(NamedTuple):
     size: int
 
 
+class PreparedName(NamedTuple):
+    """A name of a hit; `size` is the number of its words, `language` the one it is in."""
+
+    text: str
+    size: int
+    language: str
+
+
 class PreparedHit(NamedTuple):
-    """A hit: its names, each with the number of its words, and its passages."""
+    """A hit: its names and its passages."""
 
     section: int
-    names: tuple[tuple[str, int], ...]
+    names: tuple[PreparedName, ...]
     passages: tuple[PreparedPassage, ...]
 
 
@@ -92,6 +100,10 @@ class Prepared:
     preparer: int
     blocks: tuple[int, ...]
 
+    def languages(self) -> set[str]:
+        """Return the languages of the document and of its names."""
+        return {self.language, *(name.language for hit in self.hits for name in hit.names)}
+
     def wanted(self) -> list[str]:
         """Return the ids that the document's sections want."""
         return [section.wanted for section in self.sections] or ([self.node] if self.node else [])
@@ -123,7 +135,7 @@ class Preparer:
 
             document = schema.checked(document, schema.load(task.collection.schema), type_, language)
         numbers = array("i")
-        hits = tuple(self._hits(document, task, numbers))
+        hits = tuple(self._hits(document, language, task, numbers))
         fresh = tuple(islice(self._numbers, self._known, None))
         self._known += len(fresh)
         node = document.front_matter.get("id") if not document.sections else None
@@ -150,7 +162,7 @@ class Preparer:
             blocks=tuple({noise.key(block): None for section in document.sections for block in section.blocks}),
         )
 
-    def _hits(self, document: Document, task: Task, numbers: array[int]) -> Iterable[PreparedHit]:
+    def _hits(self, document: Document, language: str, task: Task, numbers: array[int]) -> Iterable[PreparedHit]:
         repeated = task.repeated
         cut = passages.cut(
             document,
@@ -161,15 +173,17 @@ class Preparer:
         for hit in cut:
             section = document.sections[hit.section]
             names = [
-                section.title,
-                *([f"{section.id} {section.title}"] if section.explicit else []),
+                Name(section.title),
+                *([Name(f"{section.id} {section.title}")] if section.explicit else []),
                 *(document.aliases if hit.section == 0 else ()),
             ]
             if hit.above:
-                names.append(" ".join((*hit.above, section.title)))
+                names.append(Name(" ".join((*hit.above, section.title))))
             yield PreparedHit(
                 hit.section,
-                tuple((name, self._number_words(name, numbers)) for name in names),
+                tuple(
+                    PreparedName(name.text, self._number_words(name.text, numbers), name.language or language) for name in names
+                ),
                 tuple(
                     PreparedPassage(p.section, p.lines, p.heading, p.text, self._number_words(p.heading + "\n" + p.text, numbers))
                     for p in hit.passages

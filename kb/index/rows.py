@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kb.analysis.analyzer import Analyzer
 from kb.config import Collection
 from kb.index import ids, noise
@@ -18,7 +20,6 @@ from kb.index.prepare import Prepared
 from kb.index.segments import Segments
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Names = Mapping[tuple[str, str, str], str]
@@ -51,7 +52,11 @@ class SegmentWriter:
     def take(self, job: Job) -> None:
         """Take one document: its words get their numbers at once, while other files are still being prepared."""
         held = job.prepared
-        self._taken.append((job, self._builder.words(held.language, held.words, held.preparer, held.fresh)))
+        words = self._builder.words(held.language, held.words, held.preparer, held.fresh)
+        for language in held.languages() - {held.language}:
+            places = _places(held, language)
+            words[places] = self._builder.words_under(language, np.frombuffer(held.words, dtype=np.int32)[places], held.preparer)
+        self._taken.append((job, words))
 
     def write(self, names: Names) -> None:
         """Write what was taken, and be ready for more."""
@@ -127,14 +132,27 @@ class SegmentWriter:
                     )
                 )
                 units.append((numbers.passage, passage.size))
-            for place, (name, _) in enumerate(hit.names):
-                key = self._analyzer.key(name, job.prepared.language)
-                rows["names"].append((document, first + hit.section, name, key, place == 0))
+            for place, name in enumerate(hit.names):
+                key = self._analyzer.key(name.text, name.language)
+                rows["names"].append((document, first + hit.section, name.text, name.language, key, place == 0))
             group = ids.group_number(job.collection.name, names[job.collection.name, job.prepared.source, wanted])
-            counts = [count for _, count in hit.names]
+            counts = [name.size for name in hit.names]
             end = start + sum(counts) + sum(count for _, count in units)
             builder.add(HitUnits(first + hit.section, document, group, words[start:end], counts, units))
             start = end
+
+
+def _places(held: Prepared, language: str) -> NDArray[np.int64]:
+    """Return where the words of the names in a language stand among the words of a document."""
+    runs = []
+    at = 0
+    for hit in held.hits:
+        for name in hit.names:
+            if name.language == language:
+                runs.append(np.arange(at, at + name.size))
+            at += name.size
+        at += sum(passage.size for passage in hit.passages)
+    return np.concatenate(runs)
 
 
 def _document_row(job: Job, number: int, segment: int | None, first_hit: int, hits: int) -> tuple[object, ...]:

@@ -286,8 +286,8 @@ class _Update:
         return [ids.Claim(*row) for row in rows]
 
     def _note_languages(self, found: Iterable[Prepared]) -> None:
-        held = {row[0] for row in self._db.execute("SELECT DISTINCT language FROM documents")}
-        held.update(document.language for document in found)
+        held = {row[0] for row in self._db.execute("SELECT language FROM documents UNION SELECT language FROM names")}
+        held.update(language for document in found for language in document.languages())
         self._catalog.set("languages", json.dumps(sorted(held)))
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.documents.frontmatter import FrontMatter, split
+from kb.documents.model import Name
 from kb.documents.read import parse
 
 
@@ -94,8 +95,20 @@ def test_an_id_that_can_not_name_anything_is_refused_with_a_warning(value: str) 
 
 
 def test_aliases_are_a_list_or_separated_by_commas() -> None:
-    assert front("aliases: [one, 2, one]").aliases == ("one", "2")
-    assert front("aliases: one, two ,").aliases == ("one", "two")
+    assert front("aliases: [one, 2, one]").aliases == (Name("one"), Name("2"))
+    assert front("aliases: one, two ,").aliases == (Name("one"), Name("two"))
+
+
+def test_aliases_and_questions_may_be_given_by_language() -> None:
+    made = front("aliases:\n  de-AT: [Grenze]\n  en: edge, border\nquestions:\n  ru:\n    - где граница\n")
+    assert made.aliases == (Name("Grenze", "de"), Name("edge", "en"), Name("border", "en"), Name("где граница", "ru"))
+    assert made.warnings == ()
+
+
+def test_names_under_what_is_no_language_are_kept_with_a_warning() -> None:
+    made = front("title: x\naliases:\n  old names: [edge]\n  en:\n")
+    assert made.aliases == (Name("edge"),)
+    assert [w.startswith("a.md:3: aliases: old names is no language code") for w in made.warnings] == [True]
 
 
 def test_sort_order_is_a_finite_number() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.documents.model import FAILED_TITLE
+from kb.documents.model import FAILED_TITLE, Name
 from kb.documents.read import LARGEST_BYTES, parse, read
 
 
@@ -82,7 +82,7 @@ def test_fields_of_the_front_matter_reach_the_document() -> None:
         "a.md", b"---\ntype: clause\nstatus: draft\nlang: ru\nparent: B\nsort_order: 3\naliases: x, y\nk: v\n---\nz\n"
     )
     assert (made.type, made.status, made.language, made.parent, made.sort_order) == ("clause", "draft", "ru", "B", 3.0)
-    assert (made.aliases, made.front_matter["k"]) == (("x", "y"), "v")
+    assert (made.aliases, made.front_matter["k"]) == ((Name("x"), Name("y")), "v")
 
 
 def test_odd_file_names_have_ids_and_titles() -> None:

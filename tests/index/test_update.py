@@ -78,6 +78,8 @@ class Folder:
             if chance.random() < 0.3:
                 out.append("aliases: [an alias, другое имя]\n")
             if chance.random() < 0.3:
+                out.append(f"questions: {{de: [welche Grenzen gelten, Häuser], ru: [{chance.choice(WORDS['ru'])}]}}\n")
+            if chance.random() < 0.3:
                 out.append(f"parent: {chance.choice(['B', 'notes', 'nowhere', 'C.3'])}\n")
             if chance.random() < 0.3:
                 out.append(f"lang: {chance.choice(['en', 'de', 'ru'])}\n")

@@ -371,6 +371,16 @@ def test_titles_and_aliases_are_found_and_weigh_more(make_base: MakeBase) -> Non
     assert base.ids('"gauge of trust"') == ["a"]
 
 
+def test_names_in_another_language_are_found_in_its_forms(make_base: MakeBase) -> None:
+    base = make_base(
+        {
+            "a.md": "---\nlang: en\naliases: {de: [Bezeichnungen]}\nquestions: {ru: [чем люди заняты]}\n---\n# Labels\n\ntext\n",
+        }
+    )
+    assert base.ids("Bezeichnung") == ["a"]
+    assert base.ids("человек") == ["a"]
+
+
 def test_subsections_never_crowd_out_the_rest_and_are_named(make_base: MakeBase) -> None:
     deep = "".join(f"### Part {n}\n\nboundary boundary number {n}\n\n" for n in range(5))
     base = make_base({"a.md": f"# A\n\n## B.1 Main\n\n{deep}", "b.md": "# B\n\nboundary once\n"})
