@@ -151,10 +151,10 @@ def hits_of(snapshot: Snapshot, answers: Iterable[Iterable[Found]], named: Itera
 
 def _total(snapshot: Snapshot, plan: Plan, named: Iterable[int] | None, masks: Sequence[HitMask | None] | None) -> int:
     """Return how many groups hold a term of the query, from the catalog's own postings."""
-    terms = [term for term, _ in plan.all_terms]
+    terms = [term for term, _ in plan.terms]
     held = []
     for position, segment in enumerate(snapshot.segments):
-        mask = ranker.holding(segment, terms)
+        mask = ranker.holding(segment, terms, plan.forms)
         if named:
             mask |= np.isin(segment.hit_section, list(named))
         mask[segment.dead.hits] = False

@@ -11,7 +11,7 @@ from kb.analysis.analyzer import Analyzer
 from kb.analysis.languages import is_function_word
 from kb.index.snapshot import Snapshot
 from kb.ranking import near, prefix, spelling, weights
-from kb.ranking.alternatives import Alternatives
+from kb.ranking.alternatives import Alternatives, Form
 from kb.ranking.bm25 import idf
 from kb.ranking.query import Query
 from kb.ranking.translate import Named, translate
@@ -44,11 +44,16 @@ class Plan:
     also: tuple[str, ...] = ()
 
     @property
+    def forms(self) -> tuple[Form, ...]:
+        """Every form of the alternatives."""
+        return tuple(form for one in self.alternatives for form in one.forms)
+
+    @property
     def all_terms(self) -> tuple[tuple[str, float], ...]:
         """Every term that may bring in a hit: those of the query, then those of alternatives."""
         if not self.alternatives:
             return self.terms
-        out = {t: form.weight for one in self.alternatives for form in one.forms for word in form.words for t in word}
+        out = {term: form.weight for form in self.forms for word in form.words for term in word}
         return tuple((out | dict(self.terms)).items())
 
 

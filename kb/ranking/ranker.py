@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kb.index.segment import MOST_COUNTED, Segment
+from kb.index.segment import MOST_COUNTED, Postings, Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import alternatives, bm25, weights
-from kb.ranking.alternatives import Weighed
+from kb.ranking.alternatives import Form, Weighed
 from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.ranking.plan import Plan
 
@@ -128,7 +128,7 @@ def rank(
         if floor:
             # A score can be 0 or less here, or the same for all: what was not found is told apart by the lowest there is.
             scores += np.float32(constant)
-            scores[~holding(segment, [term.term for term in (*every_text, *every_head)])] = floor
+            scores[~holding(segment, [term.term for term in (*text, *head)], plan.forms)] = floor
         boost = _boosts(segment, named, ceiling) if named else {}
         for at, value in boost.items():
             scores[at] = max(scores[at], np.float32(0)) + np.float32(value)
@@ -295,13 +295,21 @@ def mask_of(segment: Segment, documents: Iterable[int]) -> HitMask:
     return np.isin(segment.hit_document, np.fromiter(documents, dtype=np.int64))
 
 
-def holding(segment: Segment, terms: Iterable[str]) -> HitMask:
-    """Return which hits of a segment hold at least one of the terms, in their text or head."""
+def holding(segment: Segment, terms: Iterable[str], forms: Iterable[Form] = ()) -> HitMask:
+    """Return which hits hold at least one of the terms in their text or head, or in one unit all words of one of the forms."""
     out = np.zeros(len(segment.hit_section), dtype=bool)
-    for term in terms:
-        number = segment.terms.find(term)
-        if number is not None:
-            out[segment.unit_hit[segment.text.of(number)[0]]] = True
-            names = segment.head.of(number)[0]
-            out[segment.name_start.searchsorted(names, side="right") - 1] = True
+    for words in (*(((term,),) for term in terms), *(form.words for form in forms)):
+        out[segment.unit_hit[_with_all(segment, segment.text, words)]] = True
+        out[segment.name_start.searchsorted(_with_all(segment, segment.head, words), side="right") - 1] = True
     return out
+
+
+def _with_all(segment: Segment, field: Postings, words: Sequence[Sequence[str]]) -> NDArray[np.int32]:
+    """Return the units of a field that hold one of the terms of every word."""
+    found: NDArray[np.int32] | None = None
+    for terms in words:
+        numbers = [number for term in terms if (number := segment.terms.find(term)) is not None]
+        units = [field.of(number)[0] for number in numbers]
+        held = units[0] if len(units) == 1 else np.unique(np.concatenate(units)) if units else np.zeros(0, dtype=np.int32)
+        found = held if found is None else found[np.isin(found, held)]
+    return np.zeros(0, dtype=np.int32) if found is None else found

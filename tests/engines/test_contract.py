@@ -102,6 +102,18 @@ def test_filters_narrow_the_same(pair: Pair) -> None:
             pair.same(query, limit=10, **filters)
 
 
+def test_a_glossary_and_unfinished_words_add_the_same(kind: str, make_pair: MakePair) -> None:
+    terms = '[[terms]]\nen = "trust calculus"\nru = "доверие"\n[[terms]]\nen = "boundary"\nru = "граница"\nde = "Grenze"\n'
+    pair = make_pair(
+        kind, files() | {"words.toml": terms}, toml=TOML.replace('"docs"\n', '"docs"\nglossary = "docs/words.toml"\n', 1)
+    )
+    for query in ("граница", "Grenzen system", "trust calculus boundary", "доверие holon", '"граница" Grenze', "A.1 boundary"):
+        pair.same(query, limit=10)
+        assert pair.asking.search(query).also or '"' in query
+    for query in ("bound", "trust bou", "A.1", "конт", "Speicherk", "dec-00", "c"):
+        pair.same(query, limit=10, typing=True)
+
+
 def test_pages_fit_together_as_they_do_without(pair: Pair) -> None:
     for offset in (0, 5, 20, 500):
         pair.same("boundary system", limit=5, offset=offset)
