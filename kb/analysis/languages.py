@@ -81,8 +81,8 @@ def detect(text: str, default: str | None = None) -> str:
     Only the first 2,000 characters are looked at.
     """
     sample = text[:_SAMPLE].lower()
-    cyrillic = 0 if sample.isascii() else len(sample) - len(re.sub("[\u0400-\u04ff]+", "", sample))
-    latin = 0 if sample.isascii() else len(sample) - len(re.sub("[a-zà-öø-ÿ]+", "", sample))
+    cyrillic = 0 if sample.isascii() else sum(map(len, re.findall("[\u0400-\u04ff]+", sample)))
+    latin = 0 if sample.isascii() else sum(map(len, re.findall("[a-zà-öø-ÿ]+", sample)))
     if cyrillic > latin / 2 and cyrillic:
         if re.search("[їєґ]", sample) and not re.search("[ыъэё]", sample):
             return "uk"
@@ -91,8 +91,9 @@ def detect(text: str, default: str | None = None) -> str:
     if other:
         return other
     counts = dict.fromkeys(_JUDGED, 0)
+    languages_of = _languages_of()
     for word in _WORDS.findall(sample):
-        for language in _languages_of().get(word, ()):
+        for language in languages_of.get(word, ()):
             counts[language] += 1
     best = max(sorted(counts), key=lambda language: (counts[language], language == default))
     if counts[best] < _FEWEST:

@@ -18,8 +18,9 @@ _MARKS = (
     "\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
 _INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
-_RUN = rf"\w[\w{_MARKS}{_INVISIBLE}]*"
-WORD = re.compile(rf"@?{_RUN}(?:[.\-‑/:'’_+&]{_RUN})*(?:\+\+|\#(?!\w))?")
+# Nothing that follows could make a match shorter, so nothing is kept for going back.
+_RUN = rf"\w[\w{_MARKS}{_INVISIBLE}]*+"
+WORD = re.compile(rf"@?{_RUN}(?:[.\-‑/:'’_+&]{_RUN})*+(?:\+\+|\#(?!\w))?")
 _CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 
 
@@ -105,6 +106,9 @@ def spellings(word: str) -> list[str]:
         spelt = normalise(word)
         if not is_cjk(word) and not is_cjk(spelt):
             return [spelt]
+    if not word.isascii():
+        straight = word.replace("’", "'").replace("‑", "-")
+        word = straight if straight.isascii() else word
     if word[-2:] in _POSSESSIVE:
         word = word[:-2]
     if word.isascii():

@@ -8,9 +8,10 @@ that a later removal needs.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +24,6 @@ from kb.index.vocabulary import Arrays, pack
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-T = TypeVar("T", bound=np.generic)
 
 LEAD_WORDS = 400
 """Words of a section that make its lead: about the 2,500 characters with which the first part of a section was measured."""
@@ -43,28 +42,6 @@ class HitUnits:
     passages: Sequence[tuple[int, int]]  # (passage number, how many words)
 
 
-class _Forms(dict[str, int]):
-    """Spellings under one language, numbered as they come; `fresh` are those whose terms have not been asked for."""
-
-    def __init__(self, numbers: array[int], spellings: _Spellings) -> None:
-        super().__init__()
-        self.fresh: list[str] = []
-        self._numbers = numbers
-        self._spellings = spellings
-
-    def __missing__(self, spelling: str) -> int:
-        number = self[spelling] = len(self._numbers)
-        self._numbers.append(self._spellings[spelling])
-        self.fresh.append(spelling)
-        return number
-
-
-class _Spellings(dict[str, int]):
-    def __missing__(self, spelling: str) -> int:
-        number = self[spelling] = len(self)
-        return number
-
-
 class SegmentBuilder:
     """Collects hits and gives the arrays of a segment.
 
@@ -75,8 +52,8 @@ class SegmentBuilder:
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._terms: dict[str, int] = {}
-        self._spellings = _Spellings()
-        self._forms: dict[str, _Forms] = {}
+        self._spellings: dict[str, int] = {}
+        self._forms: dict[str, dict[str, int]] = {}  # language -> spelling -> form
         self._form_spellings = array("i")
         self._form_terms = array("i")
         self._words: dict[str, dict[str, int]] = {}
@@ -112,19 +89,18 @@ class SegmentBuilder:
 
     def _numbered(self, spelt: Sequence[str], language: str) -> list[int]:
         known = self._words.setdefault(language, {})
-        forms = self._forms.setdefault(language, _Forms(self._form_spellings, self._spellings))
-        out = []
-        for word in spelt:
-            number = known.get(word)
-            if number is None:
-                number = known[word] = len(self._word_counts)
-                found = words.spellings(word)
-                self._word_forms.extend(map(forms.__getitem__, found))
-                self._word_counts.append(len(found))
-            out.append(number)
-        fresh, forms.fresh = forms.fresh, []
-        self._form_terms.extend(map(self._term, self._analyzer.terms_of(fresh, language)))
-        return out
+        forms = self._forms.setdefault(language, {})
+        fresh = [word for word in spelt if word not in known]
+        known.update(zip(fresh, count(len(self._word_counts))))
+        found = [*map(words.spellings, fresh)]
+        self._word_counts.extend(map(len, found))
+        flat = [*chain.from_iterable(found)]
+        unseen = [spelling for spelling in dict.fromkeys(flat) if spelling not in forms]
+        forms.update(zip(unseen, count(len(self._form_terms))))
+        self._word_forms.extend(map(forms.__getitem__, flat))
+        self._form_spellings.extend(_numbers(self._spellings, unseen))
+        self._form_terms.extend(_numbers(self._terms, self._analyzer.terms_of(unseen, language)))
+        return [*map(known.__getitem__, spelt)]
 
     def clear(self) -> None:
         """Let go of the documents, which are large."""
@@ -135,16 +111,13 @@ class SegmentBuilder:
         """Take one hit."""
         self._hits.append(hit)
 
-    def _term(self, term: str) -> int:
-        return self._terms.setdefault(term, len(self._terms))
-
     def arrays(self, languages: Sequence[str]) -> Arrays:
         """Return everything a segment file holds; `languages` are those under whose rules queries will be read."""
         out: Arrays = {}
         word_spellings = list(self._spellings)
         word_terms = np.empty((len(word_spellings), len(languages)), dtype=np.int32)
         for column, language in enumerate(languages):
-            word_terms[:, column] = [*map(self._term, self._analyzer.terms_of(word_spellings, language))]
+            word_terms[:, column] = [*_numbers(self._terms, self._analyzer.terms_of(word_spellings, language))]
         vocabulary, order = pack("term", list(self._terms))
         out.update(vocabulary)
         renumber = np.empty(len(order), dtype=np.int32)
@@ -171,10 +144,9 @@ class SegmentBuilder:
         """Return in how many documents each spelling stands."""
         spellings = np.frombuffer(self._form_spellings, dtype=np.int32)[np.frombuffer(self._word_forms, dtype=np.int32)]
         document, spelling, _ = _spread(self._documents, np.frombuffer(self._word_counts, dtype=np.int32), spellings)
-        pairs = document * len(self._spellings) + spelling
-        pairs.sort()
-        counts = np.bincount(_distinct(pairs) % max(len(self._spellings), 1), minlength=len(self._spellings))
-        return counts.astype(np.int32)
+        pairs, bits = sorted_pairs(document, spelling, len(self._documents), len(self._spellings))
+        distinct = pairs[first_of_each(pairs)] & pairs.dtype.type((1 << bits) - 1)
+        return np.bincount(distinct, minlength=len(self._spellings)).astype(np.int32)
 
     def _units(self) -> tuple[list[NDArray[np.int32]], list[int], list[int], list[int]]:
         units: list[NDArray[np.int32]] = []
@@ -193,32 +165,58 @@ class SegmentBuilder:
         return units, unit_hit, unit_passage, starts
 
 
+def _numbers(known: dict[str, int], strings: Iterable[str]) -> Iterator[int]:
+    """Yield the number of each string; one that is not known yet gets the next."""
+    for string in strings:
+        yield known.setdefault(string, len(known))
+
+
 def _cut(words_: NDArray[np.int32], counts: Iterable[int]) -> list[NDArray[np.int32]]:
     """Return pieces of so many words each, from the first word on."""
     out = []
     start = 0
-    for count in counts:
-        out.append(words_[start : start + count])
-        start += count
+    for length in counts:
+        out.append(words_[start : start + length])
+        start += length
     return out
 
 
-def _distinct(ordered: NDArray[T]) -> NDArray[T]:
-    """Return each of some sorted numbers once."""
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
-
-
-def postings(name: str, unit_of: NDArray[np.int64], terms: NDArray[np.int32], units: int, vocabulary: int) -> Arrays:
+def postings(name: str, unit_of: NDArray[np.int32], terms: NDArray[np.int32], units: int, vocabulary: int) -> Arrays:
     """Return the arrays of one field from its tokens: the unit and the term of each."""
-    keys = terms.astype(np.int64) * max(units, 1) + unit_of
-    keys.sort()
-    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
-    distinct = keys[first]
+    keys, bits = sorted_pairs(terms, unit_of, vocabulary, units)
+    first = first_of_each(keys)
     counts = np.diff(np.append(first, len(keys)))
-    posting_term = (distinct // max(units, 1)).astype(np.int32)
-    posting_unit = (distinct - posting_term.astype(np.int64) * max(units, 1)).astype(np.int32)
+    found = keys[first]
+    posting_term = (found >> bits).astype(np.int32)
+    posting_unit = (found & found.dtype.type((1 << bits) - 1)).astype(np.int32)
     lengths = np.bincount(unit_of, minlength=units).astype(np.int32)
     return field_arrays(name, posting_term, posting_unit, np.minimum(counts, MOST_COUNTED).astype(np.uint8), lengths, vocabulary)
+
+
+def sorted_pairs(
+    high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]], highs: int, lows: int
+) -> tuple[NDArray[np.integer[Any]], int]:
+    """Return pairs of numbers below `highs` and `lows`, sorted, each packed into one number, and the bits of the low one.
+
+    Sorting packed numbers is several times faster than a stable sort of positions, and small ones sort faster still.
+    """
+    bits = max(lows - 1, 1).bit_length()
+    small = bits + max(highs - 1, 1).bit_length() <= 32
+    keys: NDArray[np.integer[Any]] = high.astype(np.uint32 if small else np.uint64)
+    keys <<= bits
+    np.bitwise_or(keys, low, out=keys, casting="unsafe")
+    keys.sort()
+    return keys, bits
+
+
+def _distinct(ordered: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return each of some sorted numbers once."""
+    return ordered[first_of_each(ordered)]
+
+
+def first_of_each(ordered: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the position of the first of each run of equal numbers."""
+    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, np.int64)
 
 
 def field_arrays(
@@ -232,9 +230,7 @@ def field_arrays(
     """Return the arrays of one field from its postings, sorted by term, then unit."""
     starts = np.zeros(vocabulary + 1, dtype=np.int64)
     np.cumsum(np.bincount(posting_term, minlength=vocabulary), out=starts[1:])
-    # Sorting pairs packed into one number is several times faster than a stable sort of positions.
-    pairs = posting_unit.astype(np.int64) << 32 | posting_term
-    pairs.sort()
+    pairs, bits = sorted_pairs(posting_unit, posting_term, len(lengths), vocabulary)
     forward_starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(np.bincount(posting_unit, minlength=len(lengths)), out=forward_starts[1:])
     return {
@@ -243,7 +239,7 @@ def field_arrays(
         f"{name}_count": counts,
         f"{name}_length": lengths,
         f"{name}_forward_start": forward_starts,
-        f"{name}_forward_term": (pairs & 0xFFFFFFFF).astype(np.int32),
+        f"{name}_forward_term": (pairs & pairs.dtype.type((1 << bits) - 1)).astype(np.int32),
     }
 
 
@@ -278,19 +274,16 @@ def group_arrays(groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 def _spread(
     units: Sequence[NDArray[np.int32]], counts: NDArray[np.int32], terms: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
     """Return (unit of each token, term of each token, number of units) for units given as word numbers.
 
     `counts`: how many terms each word has; `terms`: those of all words, one word after the other.
     """
     lengths = np.fromiter(map(len, units), dtype=np.int64, count=len(units))
     flat = np.concatenate(units) if units else _NO_WORDS
-    starts = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
+    starts = np.cumsum(counts, dtype=np.int32) - counts
     repeats = counts[flat]
-    total = int(repeats.sum())
-    ends = np.cumsum(repeats)
-    within = np.arange(total, dtype=np.int64) - np.repeat(ends - repeats, repeats)
-    token_terms = terms[np.repeat(starts[flat], repeats) + within]
-    unit_of = np.repeat(np.repeat(np.arange(len(units), dtype=np.int64), lengths), repeats)
-    return unit_of, token_terms, len(units)
+    ends = np.append(np.int32(0), np.cumsum(repeats, dtype=np.int32))
+    token_terms = terms[np.repeat(starts[flat] - ends[:-1], repeats) + np.arange(ends[-1], dtype=np.int32)]
+    tokens = np.diff(ends[np.append(0, np.cumsum(lengths))])
+    return np.repeat(np.arange(len(units), dtype=np.int32), tokens), token_terms, len(units)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from kb.index.builder import field_arrays, word_arrays
+from kb.index.builder import field_arrays, first_of_each, sorted_pairs, word_arrays
 from kb.index.segment import MOST_COUNTED
 from kb.index.vocabulary import Arrays, pack
 
@@ -81,8 +81,8 @@ def _sorted(
     terms: NDArray[np.int32], lengths: NDArray[np.int32], vocabulary: int
 ) -> tuple[NDArray[np.int32], NDArray[np.generic], NDArray[np.uint8]]:
     """Return how many units of a batch hold each term, those units term by term, and how often each holds it."""
-    keys, bits = _pairs(terms, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths), vocabulary, len(lengths))
-    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
+    keys, bits = sorted_pairs(terms, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths), vocabulary, len(lengths))
+    first = first_of_each(keys)
     counts = np.minimum(np.diff(np.append(first, len(keys))), MOST_COUNTED).astype(np.uint8)
     found = keys[first]
     held = np.bincount(found >> bits, minlength=vocabulary).astype(np.int32)
@@ -93,19 +93,6 @@ def _sorted(
 def _narrow(count: int) -> type[np.uint16] | type[np.uint32]:
     """Return the smallest type for numbers below `count`."""
     return np.uint16 if count <= 1 << 16 else np.uint32
-
-
-def _pairs(
-    high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]], highs: int, lows: int
-) -> tuple[NDArray[np.integer[Any]], int]:
-    """Return pairs of numbers below `highs` and `lows`, sorted, each packed into one number, and the bits of the low one."""
-    bits = max(lows - 1, 1).bit_length()
-    small = bits + max(highs - 1, 1).bit_length() <= 32
-    keys: NDArray[np.integer[Any]] = high.astype(np.uint32 if small else np.uint64)
-    keys <<= bits
-    np.bitwise_or(keys, low, out=keys, casting="unsafe")
-    keys.sort()
-    return keys, bits
 
 
 def _joined(waiting: IO[bytes], lengths: Sequence[NDArray[np.int32]], frequency: NDArray[np.int64]) -> Arrays:
@@ -130,7 +117,7 @@ def _joined(waiting: IO[bytes], lengths: Sequence[NDArray[np.int32]], frequency:
         units[target] = batch_units.astype(np.int32) + np.int32(base)
         counts[target] = batch_counts
         cursor += held
-        keys, bits = _pairs(batch_units, np.repeat(np.arange(vocabulary, dtype=np.uint32), held), len(batch), vocabulary)
+        keys, bits = sorted_pairs(batch_units, np.repeat(np.arange(vocabulary, dtype=np.uint32), held), len(batch), vocabulary)
         keys &= (1 << bits) - 1
         forward[done : done + size] = keys
         forward_starts[base + 1 : base + len(batch) + 1] = np.bincount(batch_units, minlength=len(batch))

@@ -71,15 +71,14 @@ def nearest(dotted: str, existing: Mapping[str, object]) -> str | None:
             return dotted
 
 
-def parent(id_: str, dotted: bool, heading_parent: str | None, existing: Mapping[str, object]) -> str | None:
-    """Return the parent of a section.
+def parent(id_: str, dotted: bool, heading_parent: str | None, above: str | None) -> str | None:
+    """Return the parent of a section; `above`: the nearest identifier above its own that exists.
 
     A dotted identifier lies under the nearest identifier that exists; failing that, under the heading above it;
     failing that, under its own prefix, a node without text.
     """
     if not dotted:
         return heading_parent
-    above = nearest(id_, existing)
     if above is not None or heading_parent is not None:
         return above if above is not None else heading_parent
     return next(iter(prefixes(id_)), None)

@@ -114,9 +114,9 @@ def _passages(
         for block in section.blocks:
             if block.kind in _NO_RANK or repeated(block):
                 continue
-            for piece in _pieces(block, target):
+            for piece, words in _pieces(block, target):
                 # Where words are not set apart by spaces, characters have to tell how much there is.
-                length = max(len(piece.text.split()), target * len(piece.text) // _MOST_CHARACTERS)
+                length = max(words, target * len(piece.text) // _MOST_CHARACTERS)
                 if held and count + length > target * _SLACK:
                     yield close()
                     count = 0
@@ -135,7 +135,10 @@ def _passages(
 
 def _deepest(document: Document, sections: Iterable[int]) -> int:
     chains = []
-    for section in dict.fromkeys(sections):
+    distinct = [*dict.fromkeys(sections)]
+    if len(distinct) == 1:
+        return distinct[0]
+    for section in distinct:
         chain: list[int] = []
         step: int | None = section
         while step is not None:
@@ -151,10 +154,11 @@ def _deepest(document: Document, sections: Iterable[int]) -> int:
     return common[-1]
 
 
-def _pieces(block: Block, target: int) -> Iterator[Block]:
+def _pieces(block: Block, target: int) -> Iterator[tuple[Block, int]]:
+    """Yield what a block is cut into, each piece with the number of its words."""
     words = len(block.text.split())
     if words <= target * _SLACK and len(block.text) <= _MOST_CHARACTERS:
-        yield block
+        yield block, words
         return
     first, last = block.lines
     # Only where each line of the text is a line of the file can a piece say where it stands.
@@ -164,9 +168,9 @@ def _pieces(block: Block, target: int) -> Iterator[Block]:
         text = block.text[start:end].strip("\n")
         if exact:
             begin = first + block.text.count("\n", 0, start)
-            yield Block(text, (begin, begin + text.count("\n")), block.kind)
+            yield Block(text, (begin, begin + text.count("\n")), block.kind), len(text.split())
         else:
-            yield Block(text, block.lines, block.kind)
+            yield Block(text, block.lines, block.kind), len(text.split())
         start = resume
 
 
@@ -200,6 +204,10 @@ def _no_longer(text: str, bounds: Iterable[int], target: int) -> Iterator[int]:
     """Yield bounds between which there are at most `target` words and a bounded number of characters."""
     start = 0
     for bound in bounds:
+        if bound - start <= min(target, _MOST_CHARACTERS):  # at most one word for each character
+            yield bound
+            start = bound
+            continue
         words = list(re.finditer(r"\S+", text[start:bound]))
         for number in range(target, len(words), target):
             yield start + words[number].start()

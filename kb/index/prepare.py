@@ -134,7 +134,7 @@ class Preparer:
             from kb.documents import schema  # on use: what it validates with is slow to import
 
             document = schema.checked(document, schema.load(task.collection.schema), type_, language)
-        numbers = array("i")
+        numbers: list[int] = []
         hits = tuple(self._hits(document, language, task, numbers))
         fresh = tuple(islice(self._numbers, self._known, None))
         self._known += len(fresh)
@@ -156,13 +156,13 @@ class Preparer:
             node=None if node is None else str(node),
             sections=_sections(document, task.collection.hit_level),
             hits=hits,
-            words=numbers.tobytes(),
+            words=array("i", numbers).tobytes(),
             fresh=fresh,
             preparer=self._number,
             blocks=tuple({noise.key(block): None for section in document.sections for block in section.blocks}),
         )
 
-    def _hits(self, document: Document, language: str, task: Task, numbers: array[int]) -> Iterable[PreparedHit]:
+    def _hits(self, document: Document, language: str, task: Task, numbers: list[int]) -> Iterable[PreparedHit]:
         repeated = task.repeated
         cut = passages.cut(
             document,
@@ -190,7 +190,7 @@ class Preparer:
                 ),
             )
 
-    def _number_words(self, text: str, numbers: array[int]) -> int:
+    def _number_words(self, text: str, numbers: list[int]) -> int:
         before = len(numbers)
         numbers.extend(map(self._numbers.__getitem__, words.find(text)))
         return len(numbers) - before

@@ -47,20 +47,22 @@ def _untie(db: sqlite3.Connection, touched: Iterable[tuple[str, str]], nested: s
     )
     named = set(db.execute(f"SELECT collection, id FROM sections WHERE {_NAMED}"))
     loose = named | nested
+    tied: set[tuple[str, str]] = set()  # what is known to hang from the top, by way of others
     for collection, start in sorted(named.intersection(touched) | nested):
         chain: dict[str, None] = {}
         at: str | None = start
-        while at is not None and at not in chain:
+        while at is not None and at not in chain and (collection, at) not in tied:
             chain[at] = None
             row = db.execute(
                 "SELECT parent FROM sections WHERE id = ? AND collection = ? ORDER BY parent IS NULL, parent LIMIT 1",
                 (at, collection),
             ).fetchone()
             at = row[0] if row is not None else None
-        if at is not None:
+        if at is not None and at in chain:
             circle = list(chain)[list(chain).index(at) :]
             first = min(id_ for id_ in circle if (collection, id_) in loose)
             db.execute("UPDATE sections SET parent = NULL WHERE id = ? AND collection = ?", (first, collection))
+        tied.update((collection, id_) for id_ in chain)
 
 
 def _family(id_: str) -> str:
@@ -79,14 +81,18 @@ def _family_parents(db: sqlite3.Connection, collection: str, family: str) -> lis
         (collection, *_range(family)),
     ).fetchall()
     existing: dict[str, object] = {row[1]: row for row in rows}
+    nodes: dict[str, bool] = {}
     implied: dict[str, str | None] = {}
     nested: list[str] = []
     moved: list[tuple[str | None, int]] = []
     for section, id_, dotted, heading_parent, current in rows:
-        if heading_parent is not None and ids.nearest(id_, existing) is None:
+        nearest = ids.nearest(id_, existing)
+        if heading_parent is not None and nearest is None:
             # Only now does the heading above count, and front matter may have named one that is not there.
-            heading_parent = heading_parent if _is_node(db, collection, heading_parent) else None
-        above = ids.parent(id_, bool(dotted), heading_parent, existing)
+            if heading_parent not in nodes:
+                nodes[heading_parent] = _is_node(db, collection, heading_parent)
+            heading_parent = heading_parent if nodes[heading_parent] else None
+        above = ids.parent(id_, bool(dotted), heading_parent, nearest)
         if dotted and above is not None and above == heading_parent:
             nested.append(id_)
         if above != current:

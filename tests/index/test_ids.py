@@ -9,7 +9,7 @@ from bases import Base
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.index.ids import Claim, assign, group_number, parent, prefixes, without_number
+from kb.index.ids import Claim, assign, group_number, nearest, parent, prefixes, without_number
 
 MakeBase = Callable[..., Base]
 
@@ -53,11 +53,11 @@ def test_prefixes_come_nearest_first() -> None:
 
 
 def test_a_dotted_id_lies_under_the_nearest_that_exists() -> None:
-    assert parent("B.3.1", True, "doc", {"B": 1, "B.3": 1}) == "B.3"
-    assert parent("B.3.1", True, "doc", {"B": 1}) == "B"
-    assert parent("B.3.1", True, "doc", {}) == "doc"
-    assert parent("B.3.1", True, None, {}) == "B.3"
-    assert parent("doc#setup", False, "doc", {"B": 1}) == "doc"
+    assert parent("B.3.1", True, "doc", nearest("B.3.1", {"B": 1, "B.3": 1})) == "B.3"
+    assert parent("B.3.1", True, "doc", nearest("B.3.1", {"B": 1})) == "B"
+    assert parent("B.3.1", True, "doc", nearest("B.3.1", {})) == "doc"
+    assert parent("B.3.1", True, None, nearest("B.3.1", {})) == "B.3"
+    assert parent("doc#setup", False, "doc", nearest("doc#setup", {"B": 1})) == "doc"
 
 
 def test_a_group_is_of_one_collection() -> None:
