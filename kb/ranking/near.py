@@ -8,10 +8,17 @@ all, and a part of a German compound, may bring in sections by themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from kb.index import grams
+from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _COMPOUNDING = {"de", "nl", "sv", "da", "no", "fi", "hu", "et"}
 
@@ -45,10 +52,16 @@ def near(spelling: str, snapshot: Snapshot) -> list[Near]:
     if len(spelling) < grams.SHORTEST or not spelling.isalpha():
         return []
     found: dict[str, float] = {}
+    parts = compounding(snapshot)
     for segment in snapshot.segments:
         words, similarity = grams.sharing(segment, spelling)
-        for at in (similarity >= weights.NEAR_LEAST).nonzero()[0].tolist():
-            found[segment.words[int(words[at])]] = float(similarity[at])
+        alike = similarity >= weights.NEAR_LEAST
+        if parts:
+            alike |= _may_be_part(segment, spelling, words, similarity)
+        for at in alike.nonzero()[0].tolist():
+            other = segment.words[int(words[at])]
+            if similarity[at] >= weights.NEAR_LEAST or _part(spelling, other):
+                found[other] = float(similarity[at])
     found.pop(spelling, None)
     out: list[Near] = []
     for other in sorted(found, key=lambda other: (-found[other], other)):
@@ -57,6 +70,14 @@ def near(spelling: str, snapshot: Snapshot) -> list[Near]:
         if snapshot.documents_with(other):
             out.append(Near(other, found[other], _part(spelling, other)))
     return out
+
+
+def _may_be_part(segment: Segment, spelling: str, words: NDArray[np.int32], similarity: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which words share all grams but one with a spelling, or it with them: how a short word lies in a long compound."""
+    own = grams.count_of(len(spelling))
+    theirs = segment.word_lengths[words].astype(np.int64) + 3 - grams.SIZE
+    shared = similarity * (own + theirs) / 2
+    return (similarity >= weights.PART_LEAST) & (shared > np.minimum(own, theirs) - 1.5)
 
 
 def _part(first: str, second: str) -> bool:
