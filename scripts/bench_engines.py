@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.index import arrays, bulk
+from kb.index import bulk
 from kb.index.catalog import Catalog, SegmentRow
 from kb.index.segment import NOTHING_DEAD
 from kb.index.snapshot import Snapshot, load
@@ -84,8 +84,7 @@ class Kb:
         """Take the tokens as arrays."""
 
         def run() -> None:
-            parts = bulk.segment_of(tokens.vocabulary, [bulk.Tokens(tokens.terms, tokens.lengths)])
-            write_index(folder, parts, ("en",))
+            write_index(folder, tokens, ("en",))
 
         return run
 
@@ -106,16 +105,14 @@ class Kb:
         return [(tokens.vocabulary[term], 1.0) for term in query]
 
 
-def write_index(folder: Path, parts: Any, languages: tuple[str, ...]) -> None:
+def write_index(folder: Path, tokens: Tokens, languages: tuple[str, ...]) -> None:
     """Write one segment file and the catalog that names it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "segments").mkdir(parents=True, exist_ok=True)
     catalog = Catalog.open(folder)
-    (folder / "segments").mkdir(exist_ok=True)
-    arrays.write(folder / "segments" / "1.seg", parts)
+    lengths = bulk.write(folder / "segments" / "1.seg", tokens.vocabulary, [bulk.Tokens(tokens.terms, tokens.lengths)])
     with catalog.writing():
         catalog.set("languages", json.dumps(languages))
         catalog.set("generation", "1")
-        lengths = parts["text_length"]
         row = SegmentRow(1, "1.seg", languages, len(lengths), int(lengths.sum()), 0, 0, len(lengths), NOTHING_DEAD)
         catalog.put_segment(row)
     catalog.close()

@@ -11,28 +11,33 @@ time of change the file was given; one that has another has been written to or c
 
 from __future__ import annotations
 
+import io
 import json
 import mmap
 import os
 import struct
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from kb.errors import IndexDamaged
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 
 MAGIC = b"kbarrays"
 FORMAT = 2
 _PREFIX = struct.Struct("<8sII")
 _ALIGN = 64
+_HEADER_BYTES = 128
+"""Room in the header for each array; what is left over is filled with spaces."""
+_PIECE_BYTES = 1 << 18
 CHECKED_AT_OPEN = 1 << 20
 """Files up to this many bytes are compared with their checksums whenever they are opened, which takes a millisecond at most."""
 _STAMP_NS = 2_000_000_000
@@ -89,21 +94,99 @@ class ArrayFile:
                 raise _damaged(self.name, f"the part {key} does not match its checksum")
 
 
+class Writer:
+    """A file of arrays in the making, array after array, or piece by piece where they are too large to be in memory."""
+
+    def __init__(self, file: IO[bytes], arrays: int) -> None:
+        """Begin a file that will hold at most so many arrays."""
+        self._file = file
+        self._end = self._first = _PREFIX.size + _HEADER_BYTES * (arrays + 1)
+        self._parts: dict[str, Part] = {}
+
+    def put(self, name: str, array: NDArray[Any]) -> None:
+        """Write a whole array."""
+        self.part(name, array.dtype, array.size).add(array)
+
+    def part(self, name: str, dtype: DTypeLike, count: int = 0) -> Part:
+        """Begin an array with room for `count` numbers; it may become longer only while no other is begun after it."""
+        start = -(-self._end // _ALIGN) * _ALIGN
+        made = self._parts[name] = Part(self, start, np.dtype(dtype))
+        self._end = start + count * made.dtype.itemsize
+        return made
+
+    def write(self, at: int, data: memoryview) -> None:
+        """Write bytes at a place in the file."""
+        self._file.seek(at)
+        self._file.write(data)
+        self._end = max(self._end, at + len(data))
+
+    def finish(self, stamp: int) -> int:
+        """Write the header; return the size of the file."""
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(bytes(self._end - self._file.tell()))
+        table = {name: [part.dtype.str, part.count, part.start, part.checksum] for name, part in self._parts.items()}
+        header = json.dumps({"format": FORMAT, "stamp": stamp, "size": self._end, "arrays": table}).encode()
+        room = self._first - _PREFIX.size
+        assert len(header) <= room
+        header = header.ljust(room)
+        self._file.seek(0)
+        self._file.write(_PREFIX.pack(MAGIC, len(header), zlib.crc32(header)) + header)
+        return self._end
+
+
+class Part:
+    """One array of a file in the making."""
+
+    def __init__(self, file: Writer, start: int, dtype: np.dtype[Any]) -> None:
+        self._file = file
+        self.start = start
+        self.dtype = dtype
+        self.count = 0
+        self.checksum = zlib.crc32(b"")
+
+    def add(self, array: NDArray[Any]) -> None:
+        """Write the next numbers."""
+        assert array.dtype == self.dtype
+        if not array.size:
+            return
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        at = self.start + self.count * self.dtype.itemsize
+        # In pieces that the processor's cache still holds when they are copied.
+        for first in range(0, len(data), _PIECE_BYTES):
+            piece = data[first : first + _PIECE_BYTES]
+            self.checksum = zlib.crc32(piece, self.checksum)
+            self._file.write(at + first, piece)
+        self.count += array.size
+
+
 def dump(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the bytes of a file that holds the arrays."""
-    return b"".join(_pieces(arrays, 0))
+    file = io.BytesIO()
+    writer = Writer(file, len(arrays))
+    for name, array in arrays.items():
+        writer.put(name, array)
+    writer.finish(0)
+    return file.getvalue()
 
 
-def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> int:
-    """Write a file so that it is there whole or not at all; return its size in bytes."""
+def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a file so that it is there whole or not at all."""
+    with writing(path, len(arrays)) as file:
+        for name, array in arrays.items():
+            file.put(name, array)
+
+
+@contextmanager
+def writing(path: Path, arrays: int) -> Iterator[Writer]:
+    """Write a file of at most so many arrays in the block; it is there whole once the block has ended well, or not at all."""
     partial = path.with_suffix(".part")
     stamp = time.time_ns() // _STAMP_NS * _STAMP_NS
     try:
         with partial.open("wb") as file:
-            for piece in _pieces(arrays, stamp):
-                file.write(piece)
+            writer = Writer(file, arrays)
+            yield writer
+            writer.finish(stamp)
             file.flush()
-            size = file.tell()
             os.utime(partial, ns=(stamp, stamp))
             os.fsync(file.fileno())
         partial.replace(path)
@@ -111,7 +194,6 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> int:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    return size
 
 
 def _sync_folder(folder: Path) -> None:
@@ -126,32 +208,6 @@ def _sync_folder(folder: Path) -> None:
         pass
     finally:
         os.close(number)
-
-
-def _pieces(arrays: Mapping[str, NDArray[Any]], stamp: int) -> list[Any]:
-    blobs = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    checksums = {name: zlib.crc32(array.view(np.uint8).data if array.size else b"") for name, array in blobs.items()}
-
-    def header(first: int) -> tuple[bytes, int]:
-        table, offset = {}, first
-        for name, array in blobs.items():
-            offset = -(-offset // _ALIGN) * _ALIGN
-            table[name] = [array.dtype.str, array.size, offset, checksums[name]]
-            offset += array.nbytes
-        return json.dumps({"format": FORMAT, "stamp": stamp, "size": offset, "arrays": table}).encode(), offset
-
-    # The header names offsets that depend on its own length: give it room, then pad it with spaces.
-    room = len(header(1 << 40)[0]) + 64
-    encoded, size = header(_PREFIX.size + room)
-    encoded = encoded.ljust(room)
-    out: list[Any] = [_PREFIX.pack(MAGIC, len(encoded), zlib.crc32(encoded)), encoded]
-    position = _PREFIX.size + room
-    for array in blobs.values():
-        start = -(-position // _ALIGN) * _ALIGN
-        out += [b"\0" * (start - position), array.data if array.size else b""]
-        position = start + array.nbytes
-    assert position == size
-    return out
 
 
 def _damaged(name: str, why: str) -> IndexDamaged:

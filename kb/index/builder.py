@@ -216,7 +216,9 @@ def _distinct(ordered: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def first_of_each(ordered: NDArray[Any]) -> NDArray[np.int64]:
     """Return the position of the first of each run of equal numbers."""
-    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, np.int64)
+    begins = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    return np.flatnonzero(begins)
 
 
 def field_arrays(

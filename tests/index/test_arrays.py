@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.errors import IndexDamaged
-from kb.index.arrays import ArrayFile, dump, write
+from kb.index.arrays import ArrayFile, dump, write, writing
 from kb.index.vocabulary import Vocabulary, pack
 
 ARRAYS = {
@@ -25,13 +25,37 @@ STRINGS = st.sets(st.text(max_size=12), max_size=60)
 
 def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "a.seg"
-    size = write(path, ARRAYS)
+    write(path, ARRAYS)
     found = ArrayFile.open(path)
-    assert size == path.stat().st_size
+    assert found.size == path.stat().st_size
     for name, array in ARRAYS.items():
         assert found[name].dtype == array.dtype
         assert found[name].tolist() == array.tolist()
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.seg"]
+
+
+def test_arrays_written_piece_by_piece_are_those_written_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.seg"
+    with writing(path, len(ARRAYS)) as file:
+        first = file.part("bytes", np.uint8)
+        for number in ARRAYS["bytes"]:
+            first.add(np.array([number], dtype=np.uint8))
+        both = [file.part(name, ARRAYS[name].dtype, len(ARRAYS[name])) for name in ("numbers", "one")]
+        for start in range(0, 1000, 300):
+            both[0].add(ARRAYS["numbers"][start : start + 300])
+        both[1].add(ARRAYS["one"])
+        file.put("empty", ARRAYS["empty"])
+    found = ArrayFile.open(path)
+    found.verify()
+    for name, array in ARRAYS.items():
+        assert found[name].tolist() == array.tolist()
+
+
+def test_a_file_that_could_not_be_finished_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), writing(tmp_path / "a.seg", 1) as file:
+        file.put("numbers", ARRAYS["numbers"])
+        raise KeyError
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_what_was_read_can_not_be_written_to(tmp_path: Path) -> None:

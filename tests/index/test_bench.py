@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from bases import Base
 
-from kb.index import arrays, snapshot
+from kb.index import bulk, snapshot
 from kb.ranking import bm25, impacts, ranker
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -32,7 +32,7 @@ def test_the_engine_reads_through_the_snapshot_and_scoring_of_a_search(engines: 
     assert engines.load is snapshot.load
     assert engines.bm25 is bm25 is ranker.bm25
     assert bm25.impacts is impacts
-    assert engines.arrays is arrays
+    assert engines.bulk is bulk
 
 
 def test_a_search_and_the_benchmark_open_the_same_files_and_give_the_same_scores(make_base: MakeBase, engines: Any) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -10,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.index import bulk
-from kb.index.arrays import ArrayFile, dump
 from kb.index.bulk import Tokens
 from kb.index.segment import MOST_COUNTED, Segment
 
@@ -26,7 +27,12 @@ def segment_of(documents: list[list[int]], cuts: int = 1) -> Segment:
         )
         for part in (documents[start : start + step] for start in range(0, len(documents), step))
     ]
-    return Segment(1, ArrayFile(dump(bulk.segment_of(VOCABULARY, batches)), "bulk"), ("en",))
+    with TemporaryDirectory() as folder:
+        lengths = bulk.write(Path(folder, "bulk.seg"), VOCABULARY, batches)
+        segment = Segment.open(1, Path(folder, "bulk.seg"), ("en",))
+    segment.arrays.verify()
+    assert lengths.tolist() == segment.text.lengths.tolist()
+    return segment
 
 
 @settings(max_examples=60)
@@ -36,6 +42,8 @@ def test_postings_forward_lists_and_lengths_are_those_counted_by_hand(seed: int,
     documents = [[chance.randrange(30) for _ in range(chance.randint(0, 40))] for _ in range(chance.randint(1, 40))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bulk, "BATCH_TOKENS", batch)
+        patch.setattr(bulk, "_JOINED", batch)
+        patch.setattr(bulk, "_BATCH_UNITS", 1 + seed % 20)
         segment = segment_of(documents, cuts)
     assert segment.text.lengths.tolist() == [len(document) for document in documents]
     for term, word in enumerate(VOCABULARY):
