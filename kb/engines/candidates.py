@@ -44,7 +44,8 @@ class CandidateRanker:
 
     `means`: mean lengths in text and names by which the collection's vectors were written. `parameters`: BM25's, likewise; a
     ranking by others, or by another variant than Lucene's, is made without the store. `match`: which points may answer.
-    `gone` is called, and the ranking made without the store, where the collection is not there any more.
+    `gone` is called, and the ranking made without the store, where the collection is not there any more, `lacking` where it lacks
+    points that it should hold.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class CandidateRanker:
         parameters: Sequence[Any],
         match: Mapping[str, Sequence[str | int]],
         gone: Callable[[], None],
+        lacking: Callable[[], None],
         first: int = FIRST,
     ) -> None:
         self._store = store
@@ -63,6 +65,7 @@ class CandidateRanker:
         self._parameters = tuple(parameters)
         self._match = match
         self._gone = gone
+        self._lacking = lacking
         self._first = first
 
     def __call__(
@@ -104,6 +107,9 @@ class CandidateRanker:
             found = among(hits)
             unseen = self._unseen(snapshot, answers, limit, used)
             if unseen == 0.0:
+                if found.total < _total(snapshot, plan, named or (), masks):
+                    self._lacking()
+                    return whole()
                 return found
             if len(found.hits) == count and found.hits[-1].score > unseen:
                 return replace(found, total=_total(snapshot, plan, named or (), masks))

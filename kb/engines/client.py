@@ -29,8 +29,9 @@ PAGE = 256
 PAUSE = 0.2
 """Seconds before the second try; each further one waits twice as long."""
 LONGEST_PAUSE = 20.0
-"""Seconds between two tries at most; a server that asks for a longer pause is taken at this."""
-_BUSY = (429, 502, 503, 504)
+"""Seconds between two tries at most, for a search `ASK_SECONDS`; a server that asks for a longer pause is taken at this."""
+_BUSY = (408, 429, 502, 503, 504)
+"""What a server answers that may do better the next time: 408 where its own time ran out."""
 
 
 def connect(url: str, key: str | None) -> ClientStore:
@@ -44,29 +45,33 @@ def connect(url: str, key: str | None) -> ClientStore:
     from urllib.parse import urlsplit
 
     secure = urlsplit(url).scheme == "https"
+    port = urlsplit(url).port or (443 if secure else 6333)
     with warnings.catch_warnings():  # a key over plain http: the guide says when that is all right
         warnings.simplefilter("ignore")
-        client = QdrantClient(
-            url=url, port=urlsplit(url).port or (443 if secure else 6333), api_key=key, timeout=WRITE_SECONDS,
-            check_compatibility=False,
-        )  # fmt: skip
-    return ClientStore(client, url)
+        writing, asking = (
+            QdrantClient(url=url, port=port, api_key=key, timeout=seconds, check_compatibility=False)
+            for seconds in (WRITE_SECONDS, ASK_SECONDS)
+        )
+    return ClientStore(writing, url, asking=asking)
 
 
 class ClientStore:
-    """Collections behind a QdrantClient. `name`: how messages call the other side."""
+    """Collections behind a QdrantClient. `name`: how messages call the other side.
+
+    `asking`: a client that waits less long, for what somebody waits for.
+    """
 
     def __init__(
-        self, client: QdrantClient, name: str = "Qdrant", *, seconds: int | None = None, pause: float | None = None
+        self, client: QdrantClient, name: str = "Qdrant", *, asking: QdrantClient | None = None, pause: float | None = None
     ) -> None:
         self._client = client
+        self._asking = asking or client
         self._name = name
-        self._seconds = ASK_SECONDS if seconds is None else seconds
         self._pause = PAUSE if pause is None else pause
 
     def version(self) -> str:
         """Return the version of the server; EngineUnusable where it is too old for what is asked of it."""
-        found = str(self._tried(lambda: self._client.info().version, ASK_TRIES))
+        found = str(self._tried(lambda: self._asking.info().version, ASK_TRIES))
         numbers = found.split("-")[0].split(".")
         if all(n.isdecimal() for n in numbers[:2]) and tuple(map(int, numbers[:2])) < OLDEST:
             raise EngineUnusable(
@@ -113,7 +118,7 @@ class ClientStore:
         requests = [_request(ask) for ask in asks]
         try:
             answers = self._tried(
-                lambda: self._client.query_batch_points(collection, requests, timeout=self._seconds), ASK_TRIES, missing=True
+                lambda: self._asking.query_batch_points(collection, requests, timeout=ASK_SECONDS), ASK_TRIES, missing=True
             )
         except _Missing:
             self.version()  # an old server does not know the request either
@@ -162,10 +167,11 @@ class ClientStore:
     def held(self, collection: str) -> Held | None:
         """Return what a collection holds."""
         try:
-            info = self._tried(lambda: self._client.get_collection(collection), ASK_TRIES, missing=True)
+            info = self._tried(lambda: self._asking.get_collection(collection), ASK_TRIES, missing=True)
+            count = self._tried(lambda: self._asking.count(collection, exact=True).count, ASK_TRIES, missing=True)
         except _Missing:
             return None
-        return Held(info.points_count or 0, info.config.params.shard_number or 1, str(info.status.value))
+        return Held(count, info.config.params.shard_number or 1, str(info.status.value))
 
     def drop(self, collection: str) -> None:
         """Remove a collection."""
@@ -173,14 +179,16 @@ class ClientStore:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._asking.close()
+        if self._client is not self._asking:
+            self._client.close()
 
     def _tried(self, work: Callable[[], T], tries: int, *, missing: bool = False, done: int | None = None) -> T:
         """Do it, again where the server is busy or a connection breaks; whatever else goes wrong is named in one line."""
         from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
         from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
-        wait = self._pause
+        wait, longest = self._pause, LONGEST_PAUSE if tries > ASK_TRIES else ASK_SECONDS
         for attempt in range(1, tries + 1):
             pause = wait * random.uniform(0.5, 1.0)
             try:
@@ -203,17 +211,19 @@ class ClientStore:
                 if missing and "not found" in str(error):
                     raise _Missing from error
                 raise EngineUnusable(f"Qdrant at {self._name} refused the request ({_line(error)})") from error
-            time.sleep(min(pause, LONGEST_PAUSE))
+            time.sleep(min(pause, longest))
             wait *= 2
         raise AssertionError("unreachable")
 
     def _refused(self, status: int | None, said: str) -> EngineUnusable:
         if status in (401, 403):
             return EngineUnusable(f"Qdrant at {self._name} refused the key; set KB_QDRANT_KEY to one that may read and write")
+        if status == 408:
+            return EngineUnusable(f"Qdrant at {self._name} did not answer in time; look whether it is overloaded")
         if status in _BUSY:
             return EngineUnusable(f"Qdrant at {self._name} is too busy ({status}); try again in a moment")
         if "dimension" in said.lower():
-            return EngineUnusable(f"Qdrant at {self._name} holds vectors of another dimension ({said}); run: kb index --semantic")
+            return EngineUnusable(f"Qdrant at {self._name} holds vectors of another dimension ({said}); run: kb index --rebuild")
         return EngineUnusable(f"Qdrant at {self._name} refused the request ({status}: {said}); look at the server's log")
 
     def _unreachable(self, error: Exception) -> EngineUnusable:

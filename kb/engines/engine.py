@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kb.config import Config, EngineSettings
 from kb.engines import state
 from kb.engines.candidates import FIRST, CandidateRanker
-from kb.engines.fill import Filler, Progress
+from kb.engines.fill import Filler, Progress, expected
 from kb.engines.state import Filled
 from kb.engines.store import DENSE, Ask, Store
 from kb.errors import ArgumentError, EngineUnusable, IndexBusy
@@ -117,7 +117,7 @@ class Engine:
             return None
         return str(held.settings["model"]), int(held.settings["dimension"])
 
-    def status(self, catalog: Catalog) -> dict[str, Any]:
+    def status(self, catalog: Catalog, snapshot: Callable[[], Snapshot]) -> dict[str, Any]:
         """Return what the engine holds and how far it is behind; `error` where it does not answer."""
         out: dict[str, Any] = {"kind": "qdrant", "alias": self.alias}
         known = catalog.folder is not None and state.made(catalog)
@@ -128,6 +128,7 @@ class Engine:
             out["version"] = self.store.version()
             held = self.store.held(filled.collection) if filled is not None else None
             out["points"] = held.points if held is not None else 0
+            out["missing"] = expected(snapshot()) - out["points"] if out["behind"] == 0 else None
             out["shards"] = held.shards if held is not None else 0
             out["state"] = held.status if held is not None else "not filled"
             if filled is not None:
@@ -162,7 +163,7 @@ class Search:
 
         parameters = (Parameters(*held.settings["text"]), Parameters(*held.settings["head"]))
         return CandidateRanker(
-            self._engine.store, held.collection, held.means, parameters, self._matched(), self._gone, self._first
+            self._engine.store, held.collection, held.means, parameters, self._matched(), self._gone, self._lacking, self._first
         )
 
     def comparing(self, catalog: Catalog, dense: Dense) -> dict[str, Any]:
@@ -184,7 +185,7 @@ class Search:
             return None
         from kb.engines.nearest import NearestHits
 
-        return NearestHits(self._engine.store, held.collection, self._matched(), self._gone, self._first)
+        return NearestHits(self._engine.store, held.collection, self._matched(), self._gone, self._lacking, self._first)
 
     def _matched(self) -> dict[str, Sequence[str | int]]:
         return {key: list(values) for key, values in self._match.items()}
@@ -202,6 +203,9 @@ class Search:
 
     def _gone(self) -> None:
         self._without("Qdrant does not hold this base any more")
+
+    def _lacking(self) -> None:
+        self._without("Qdrant lacks points of this base")
 
     def _without(self, why: str) -> None:
         self.warning = f"{why}: answered from the local index; {_INDEX}"

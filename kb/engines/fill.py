@@ -66,7 +66,12 @@ class Filler:
             present = state.current(self._catalog)
             if present is None or self._outdated(present) or self._store.held(present.collection) is None:
                 return self._anew()
-            return self._drain(present.collection, present)
+            written = self._drain(present.collection, present)
+            held = self._store.held(present.collection)
+            if held is None or held.points != self._expected():  # somebody has taken points out, or put some in
+                return self._anew()
+            self._store.switch(self._alias, present.collection)  # whoever has made the name stand for something else meanwhile
+            return written
 
     def follow(self) -> int:
         """Write only what has changed, into the collection that is there; return how many documents, 0 where it can't take them.
@@ -129,6 +134,10 @@ class Filler:
             state.forget_changes(self._catalog)
             state.put(self._catalog, "building", made)
         return made
+
+    def _expected(self) -> int:
+        with self._catalog.reading():
+            return expected(self._snapshot())
 
     def _settings(self) -> dict[str, Any]:
         """Return all that the points depend on, beside the documents."""
@@ -203,6 +212,11 @@ class Filler:
             self._store.put(collection, batch)
         unsure = self._view is None and target.settings["model"] is not None
         return [document for document, points, bare in made if bare or (unsure and points)]
+
+
+def expected(snapshot: Snapshot) -> int:
+    """Return how many points stand for a state of the catalog: one a passage, lead and name."""
+    return snapshot.text.units + snapshot.head.units
 
 
 def _same(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -17,9 +17,10 @@ from kb.engines.candidates import GROWTH, MOST, allowed_hits, hits_of
 from kb.engines.store import DENSE, Ask, Found, Store
 from kb.index.catalog import Catalog
 from kb.index.embed import View
+from kb.index.segment import ranges
 from kb.index.snapshot import Snapshot
 from kb.ranking import usual
-from kb.ranking.dense import HitCosines, cosines, cosines_of
+from kb.ranking.dense import HitCosines, cosines, cosines_of, numbers_of
 from kb.ranking.ranker import HitMask
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _SLACK = 1e-5
 class NearestHits:
     """Compares as `kb.ranking.semantic.compare_all` does, with the nearest hits from a collection of a store.
 
-    `gone` is called, and all is compared here, where the collection is not there any more.
+    `gone` is called, and all is compared here, where the collection is not there any more, `lacking` where it lacks points.
     """
 
     def __init__(
@@ -45,12 +46,14 @@ class NearestHits:
         collection: str,
         match: Mapping[str, Sequence[str | int]],
         gone: Callable[[], None],
+        lacking: Callable[[], None],
         first: int,
     ) -> None:
         self._store = store
         self._collection = collection
         self._match = match
         self._gone = gone
+        self._lacking = lacking
         self._first = first
 
     def __call__(
@@ -85,7 +88,12 @@ class NearestHits:
                 return cosines(snapshot, view, vector)
             found = among(hits_of(snapshot, answers, ()))
             for (language, asked), rows in zip([*open_.items()], answers, strict=True):
-                if len(rows) < asked.limit or _enough(found, languages, language, masks, count, rows):
+                if len(rows) < asked.limit:  # all there are
+                    if _left_out(snapshot, view, found, languages, language, masks):
+                        self._lacking()
+                        return cosines(snapshot, view, vector)
+                    del open_[language]
+                elif _enough(found, languages, language, masks, count, rows):
                     del open_[language]
                 elif asked.limit * GROWTH > MOST:
                     return cosines(snapshot, view, vector)
@@ -115,6 +123,30 @@ class NearestHits:
         for position, hit in also:
             needed[position][hit] = True
         return needed
+
+
+def _left_out(
+    snapshot: Snapshot,
+    view: View,
+    found: Sequence[HitCosines],
+    languages: Sequence[Mapping[str, HitMask]],
+    language: str,
+    masks: Sequence[HitMask | None] | None,
+) -> bool:
+    """Return whether a hit of a language that may answer has a vector, and was not compared."""
+    for position, segment in enumerate(snapshot.segments):
+        held = languages[position].get(language)
+        if held is None:
+            continue
+        open_ = held & ~np.isfinite(found[position].hits)
+        mask = masks[position] if masks is not None else None
+        if mask is not None:
+            open_ &= mask
+        open_[segment.dead.hits] = False
+        units = ranges(segment.hit_start, np.flatnonzero(open_))
+        if (view.rows_of(numbers_of(segment, units)) >= 0).any():
+            return True
+    return False
 
 
 def _enough(

@@ -128,9 +128,10 @@ class Engined:
 
     def engine_export(self) -> dict[str, Any]:
         """Bring the engine to what the files hold, with the vectors that are there; return its part of the status."""
-        engine = self._named_engine()
+        self._named_engine()
         self.index()
-        return engine.status(self._catalog())
+        status: dict[str, Any] = self._read(self._engine_status)[1]["engine"]
+        return status
 
     def engine_import(self) -> int:
         """Take the vectors that the engine holds into this index, for texts that have none here; return how many.
@@ -166,7 +167,7 @@ class Engined:
 
     def _engine_status(self, catalog: Catalog) -> dict[str, Any]:
         engine = self._open_engine()
-        return {} if engine is None else {"engine": engine.status(catalog)}
+        return {} if engine is None else {"engine": engine.status(catalog, lambda: self._state(catalog))}
 
     def _own_weights(self) -> Weights:
         from kb.base import ranking_weights

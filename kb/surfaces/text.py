@@ -196,7 +196,8 @@ def _engine(held: Mapping[str, Any]) -> str:
         return f"engine: {one_line(held['error'])}"
     behind = "not filled yet" if held["behind"] is None else f"{held['behind']} documents behind"
     waiting = f", {held['without_vectors']} wait for vectors" if held["without_vectors"] else ""
-    points = f"{held['points']} points in {held['shards']} shards, {held['state']}"
+    missing = f" ({held['missing']} missing)" if held["missing"] else ""
+    points = f"{held['points']} points{missing} in {held['shards']} shards, {held['state']}"
     return f"engine: {held['kind']} {held['version']}, {one_line(held['alias'])}: {points}; {behind}{waiting}"
 
 

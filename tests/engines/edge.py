@@ -14,13 +14,16 @@ from kb.engines.store import DENSE, KEYWORDS, NAMES, NUMBERS, TEXT, Ask, Found, 
 
 
 class EdgeStore:
-    """Collections of `shards` shards each, in folders below `place`."""
+    """Collections of `shards` shards each, in folders below `place`; those that are there already are opened."""
 
     def __init__(self, place: Path, shards: int = 1) -> None:
         self._place = place
         self._count = shards
         self._collections: dict[str, list[edge.EdgeShard]] = {}
         self.aliases: dict[str, str] = {}
+        for folder in sorted(place.iterdir()) if place.is_dir() else ():
+            parts = sorted(folder.iterdir(), key=lambda path: int(path.name))
+            self._collections[folder.name] = [edge.EdgeShard.load(str(path)) for path in parts]
 
     def version(self) -> str:
         return "1.20.0"
@@ -32,7 +35,8 @@ class EdgeStore:
         for number in range(self._count):
             folder = self._place / collection / str(number)
             folder.mkdir(parents=True)
-            shard = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=dense, sparse_vectors=sparse))
+            config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, on_disk_payload=True)
+            shard = edge.EdgeShard.create(str(folder), config)
             for key in KEYWORDS:
                 shard.update(edge.UpdateOperation.create_field_index(key, edge.PayloadSchemaType.Keyword))
             for key in NUMBERS:

@@ -167,8 +167,7 @@ def _run(state: Server, method: str, path: list[str], body: bytes) -> Any:
         case ("GET", "aliases"):
             return _json(memory.get_aliases())
         case ("POST", "collections", "aliases"):
-            steps = models.ChangeAliasesOperation.model_validate(given)
-            return memory.update_collection_aliases(steps.actions)
+            return _rename(state, models.ChangeAliasesOperation.model_validate(given))
         case ("GET", "collections", name, "exists"):
             return {"exists": memory.collection_exists(name)}
         case ("GET", "collections", name):
@@ -183,23 +182,41 @@ def _run(state: Server, method: str, path: list[str], body: bytes) -> Any:
         case ("PUT", "collections", name, "index"):
             models.CreateFieldIndex.model_validate(given)
             return {"operation_id": 0, "status": "completed"}
-        case ("PUT", "collections", name, "points"):
+        case (_, "collections", name, "points", *what):
+            return _points(memory, method, name, what, given)
+    raise KeyError(path)
+
+
+def _rename(state: Server, steps: models.ChangeAliasesOperation) -> Any:
+    taken = state.names()
+    for step in steps.actions:
+        if isinstance(step, models.CreateAliasOperation) and step.create_alias.alias_name in taken:
+            raise ValueError(f"Collection `{step.create_alias.alias_name}` already exists!")  # as the server does
+    return state.memory.update_collection_aliases(steps.actions)
+
+
+def _points(memory: QdrantClient, method: str, name: str, what: list[str], given: Any) -> Any:
+    match (method, *what):
+        case ("PUT",):
             points = models.PointsList.model_validate(given)
             return _json(memory.upsert(name, points.points))
-        case ("POST", "collections", name, "points", "delete"):
+        case ("POST", "count"):
+            counted = models.CountRequest.model_validate(given)
+            return _json(memory.count(name, counted.filter, exact=counted.exact or False))
+        case ("POST", "delete"):
             selector: Any = TypeAdapter(models.PointsSelector).validate_python(given)
             return _json(memory.delete(name, selector))
-        case ("POST", "collections", name, "points", "query", "batch"):
+        case ("POST", "query", "batch"):
             batch = models.QueryRequestBatch.model_validate(given)
             return [_json(one) for one in memory.query_batch_points(name, batch.searches)]
-        case ("POST", "collections", name, "points", "scroll"):
+        case ("POST", "scroll"):
             asked = models.ScrollRequest.model_validate(given)
             found, following = memory.scroll(
                 name, asked.filter, limit=asked.limit or 10, offset=asked.offset, with_payload=asked.with_payload or False,
                 with_vectors=asked.with_vector or False,
             )  # fmt: skip
             return {"points": [_json(one) for one in found], "next_page_offset": following}
-    raise KeyError(path)
+    raise KeyError(what)
 
 
 def _json(model: Any) -> Any:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ import pytest
 from engines.conftest import ENGINES, Pair
 
 MakePair = Callable[..., Pair]
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 WORDS = (
     "context boundary trust calculus holon system grammar migration database schema passage evidence claim agent role"
     " контекст граница доверие система холон правило свидетельство роль Kontext Grenze Vertrauen Speicherkapazität Haus"
@@ -137,23 +134,3 @@ def test_edits_leave_the_engine_with_what_a_new_index_would_hold(pair: Pair) -> 
     pair.asking.index(rebuild=True)
     assert held == pair.store.held(pair.alias)
     pair.same("boundary system", limit=10)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the question sets, which are not here")
-@pytest.mark.parametrize("folder", ["fpf", "xquad/ru", "xquad/de", "xquad/en"])
-def test_three_hundred_questions_have_the_same_answers(kind: str, folder: str, make_store: Any, tmp_path: Path) -> None:
-    from kb.base import KnowledgeBase
-    from kb.engines.engine import Engine
-
-    gold = SHARED / folder / "gold-dev.jsonl"
-    questions = [json.loads(line)["query"] for line in gold.read_text(encoding="utf-8").splitlines()][:75]
-    engine = Engine(make_store(kind), "kb-test", first=64)
-    with (
-        KnowledgeBase(SHARED / folder / "docs", cache=tmp_path / "embedded") as embedded,
-        KnowledgeBase(SHARED / folder / "docs", cache=tmp_path / "asking", engine=engine) as asking,
-    ):
-        asking.index()
-        ours = asking.search_many(questions, limit=10, explain=True)
-        assert ours == embedded.search_many(questions, limit=10, explain=True)
-        assert not [answer.warning for answer in ours if "Qdrant" in (answer.warning or "")]

@@ -11,12 +11,16 @@ import pytest
 pytest.importorskip("qdrant_client", reason="qdrant-client is not installed: pip install 'kb-search[qdrant]'")
 
 from bases import Base
+from models import Model
+from qdrant_client import models
 
 from engines.server import KEY, Fault, Server, serving
 from engines.test_contract import QUERIES, TOML, files
 from kb.base import KnowledgeBase
 from kb.engines import client, fill
 from kb.errors import EngineUnusable
+from kb.index.embed import embed_missing
+from kb.index.embed import view as embed_view
 
 pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact")  # said by the client's own memory
 MakeBase = Callable[..., Base]
@@ -35,9 +39,14 @@ def base(server: Server, make_base: MakeBase, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("KB_QDRANT_KEY", KEY)
     monkeypatch.setattr(fill, "PUT_POINTS", 40)
     monkeypatch.setattr(fill, "DOCUMENTS", 5)
-    monkeypatch.setattr(client, "ASK_SECONDS", 1)
     monkeypatch.setattr(client, "PAUSE", 0.01)
     return make_base(files(), f'{TOML}\n[engine]\nkind = "qdrant"\nurl = "{server.url}"\nprefix = "team"\n')
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait a second for an answer, no longer."""
+    monkeypatch.setattr(client, "ASK_SECONDS", 1)
 
 
 def alias(base: Base) -> str:
@@ -88,6 +97,7 @@ def test_nothing_is_sent_again_where_nothing_has_changed(base: Base, server: Ser
         Fault("/points", status=429, times=3),
         Fault("/points", status=429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT", times=2),
         Fault("/points", status=503, times=3),
+        Fault("/points", status=408, times=2),
         Fault("/points", cut=True, times=2, skip=2),
         Fault("/points", cut=True, after=True, times=2, skip=1),
         Fault("/points", status=503, half=True, times=2),
@@ -166,6 +176,7 @@ def test_a_server_that_is_not_there_is_named(base: Base, server: Server, monkeyp
         base.search("boundary")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_slow_answer_is_not_waited_for(base: Base, server: Server) -> None:
     base.kb.index()
     server.faults.append(Fault("query/batch", slow=3.0, times=2))
@@ -173,10 +184,102 @@ def test_a_slow_answer_is_not_waited_for(base: Base, server: Server) -> None:
         base.search("boundary")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_one_slow_answer_is_asked_for_again(base: Base, server: Server) -> None:
     base.kb.index()
     server.faults.append(Fault("query/batch", slow=2.0))
     assert base.search("boundary").results
+
+
+@pytest.mark.usefixtures("impatient")
+def test_status_does_not_wait_for_a_server_that_hangs(base: Base, server: Server) -> None:
+    base.kb.index()
+    server.faults.append(Fault("GET /", slow=3.0, times=4))
+    assert "did not answer in time" in base.kb.status().extra["engine"]["error"]
+
+
+def test_a_search_waits_no_longer_than_it_may_whatever_a_server_asks_for(
+    base: Base, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.kb.index()
+    pauses: list[float] = []
+    monkeypatch.setattr(client.time, "sleep", pauses.append)
+    server.faults.append(Fault("query/batch", status=429, retry_after="3600"))
+    assert base.search("boundary").results
+    assert pauses == [client.ASK_SECONDS]
+
+
+def test_a_server_whose_own_time_runs_out_is_named(base: Base, server: Server) -> None:
+    base.kb.index()
+    server.faults.append(Fault("query/batch", status=408, times=2))
+    with pytest.raises(EngineUnusable, match="did not answer in time"):
+        base.search("boundary")
+
+
+def test_a_name_made_to_stand_for_something_else_is_set_right_by_the_next_index_run(base: Base, server: Server) -> None:
+    base.kb.index()
+    held = server.points(alias(base))
+    other = models.CreateAlias(collection_name="other", alias_name=alias(base))
+    server.memory.create_collection("other", vectors_config={})
+    server.memory.update_collection_aliases([models.CreateAliasOperation(create_alias=other)])
+    assert server.points(alias(base)) == {}
+    with embedded(base) as plain:
+        assert base.search("boundary", limit=10) == plain.search("boundary", limit=10)  # the name is for other programs
+    base.kb.index()
+    assert server.points(alias(base)) == held
+    assert "other" in server.names()  # what is not ours stays
+
+
+def test_a_collection_that_has_the_name_already_is_an_error_that_says_so(base: Base, server: Server) -> None:
+    server.memory.create_collection(alias(base), vectors_config={})
+    with pytest.raises(EngineUnusable, match="already exists"):
+        base.kb.index()
+    assert server.points(alias(base)) == {}
+    server.memory.delete_collection(alias(base))
+    base.kb.index()
+    right(base, server)
+
+
+def test_a_collection_made_anew_with_another_dimension_is_named_and_can_be_replaced(base: Base, server: Server) -> None:
+    model = Model()
+
+    def embed() -> None:
+        view = base.kb._catalog(), model.id, model.dimension, base.kb._read_raw()
+        embed_missing(view[0], model, embed_view(*view), view[3])
+
+    base.search("boundary")
+    embed()
+    base.kb.index()
+    (name,) = server.names()
+    server.memory.delete_collection(name)
+    dense = models.VectorParams(size=7, distance=models.Distance.COSINE)
+    sparse = {key: models.SparseVectorParams() for key in ("bm25", "names")}
+    server.memory.create_collection(name, vectors_config={"dense": dense}, sparse_vectors_config=sparse)
+    base.write("docs/new.md", "# New\n\nzebra context\n")
+    base.kb._update(base.kb._catalog(), None)
+    embed()
+    with pytest.raises(EngineUnusable, match=r"holds vectors of another dimension .*; run: kb index --rebuild") as error:
+        base.kb.index()
+    assert "\n" not in str(error.value)
+    base.kb.index(rebuild=True)
+    assert base.search("zebra").warning is None
+    assert name not in server.names()
+
+
+def test_points_that_somebody_has_taken_out_are_missed_and_all_are_written_again(base: Base, server: Server) -> None:
+    base.kb.index()
+    everything = models.FilterSelector(filter=models.Filter())
+    held = server.points(alias(base))
+    server.memory.delete(alias(base), everything)
+    assert base.kb.status().extra["engine"]["missing"] == len(held)
+    with embedded(base) as plain:
+        answer = base.search("boundary", limit=10)
+        assert answer.results == plain.search("boundary", limit=10).results
+    assert answer.warning == "Qdrant lacks points of this base: answered from the local index; run: kb index"
+    base.kb.index()
+    assert base.search("boundary").warning is None
+    assert len(server.points(alias(base))) == len(held)
+    right(base, server)
 
 
 def test_a_server_too_old_is_named(base: Base, server: Server) -> None:
