@@ -11,10 +11,10 @@ any inflected form of its words stands for it, by the same stems that the index 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from kb import toml
 from kb.analysis import words
@@ -27,6 +27,8 @@ MOST_WORDS = 8
 
 TermOf = Callable[[str, str], str]
 """From a normalised spelling and a language to its term."""
+_Raw: TypeAlias = Sequence[Any]
+"""Text, language, key, spellings and terms of a form, as JSON holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,15 @@ class Match:
 
 
 class Glossary:
-    """Terms, and which of them words stand for."""
+    """Terms, and which of them words stand for.
 
-    def __init__(self, terms: Iterable[Sequence[Form]]) -> None:
-        self._terms = [tuple(forms) for forms in terms]
-        self._by_first: dict[tuple[str, str], list[tuple[Form, int]]] = {}
-        for number, forms in enumerate(self._terms):
-            for form in forms:
-                self._by_first.setdefault((form.language, form.key[0]), []).append((form, number))
-        self.languages = tuple(sorted({form.language for forms in self._terms for form in forms}))
+    `terms`: for each term its forms, each as a list of what `Form` holds. `first`: by language and first word of a key, which
+    forms begin so, as pairs of numbers. Forms are made of them only when a question needs them: most never do.
+    """
+
+    def __init__(self, terms: Sequence[Sequence[_Raw]], first: Mapping[str, Mapping[str, Sequence[Sequence[int]]]]) -> None:
+        self._terms = terms
+        self._first = first
 
     def __len__(self) -> int:
         return len(self._terms)
@@ -72,31 +74,43 @@ class Glossary:
         `term_of` gives the term of a spelling under a language.
         """
         pieces = [(at, piece) for at, word in enumerate(asked) for piece in words.pieces(word)]
-        keys = [{language: term_of(piece, language) for language in self.languages} for _, piece in pieces]
+        keys = [{language: term_of(piece, language) for language in self._first} for _, piece in pieces]
         out: list[Match] = []
         at = 0
         while at < len(pieces):
-            found = self._longest(keys, at)
+            size, found = self._longest(keys, at)
             if not found:
                 at += 1
                 continue
-            size = len(found[0][0].key)
-            held = {form for form, _ in found}
-            others = dict.fromkeys(form for _, number in found for form in self._terms[number] if form not in held)
+            others = dict.fromkeys(
+                _form(raw)
+                for term in dict.fromkeys(term for term, _ in found)
+                for number, raw in enumerate(self._terms[term])
+                if (term, number) not in found
+            )
             out.append(Match(pieces[at][0], pieces[at + size - 1][0] + 1, tuple(others)))
             at += size
         return out
 
-    def _longest(self, keys: Sequence[dict[str, str]], at: int) -> list[tuple[Form, int]]:
-        found = [
-            (form, number)
-            for language, term in keys[at].items()
-            for form, number in self._by_first.get((language, term), ())
-            if len(form.key) <= len(keys) - at
-            and all(held[language] == wanted for held, wanted in zip(keys[at:], form.key, strict=False))
-        ]
-        longest = max((len(form.key) for form, _ in found), default=0)
-        return [(form, number) for form, number in found if len(form.key) == longest]
+    def _longest(self, keys: Sequence[Mapping[str, str]], at: int) -> tuple[int, list[tuple[int, int]]]:
+        """Return how many words the longest forms have that the question holds from some word on, and which those are."""
+        longest = 0
+        found: list[tuple[int, int]] = []
+        for language, term in keys[at].items():
+            for number, form in self._first[language].get(term, ()):
+                key = self._terms[number][form][2]
+                if longest <= len(key) <= len(keys) - at and all(
+                    held[language] == wanted for held, wanted in zip(keys[at:], key, strict=False)
+                ):
+                    if len(key) > longest:
+                        longest, found = len(key), []
+                    found.append((number, form))
+        return longest, found
+
+
+def _form(raw: _Raw) -> Form:
+    text, language, key, spelt, terms = raw
+    return Form(text, language, tuple(key), tuple(spelt), tuple(terms))
 
 
 def read(path: Path, analyzer: Callable[[], Analyzer], folder: Path) -> Glossary:
@@ -107,20 +121,29 @@ def read(path: Path, analyzer: Callable[[], Analyzer], folder: Path) -> Glossary
     from kb.analysis import VERSION
 
     def worked_out(path: Path) -> dict[str, Any]:
-        return {"terms": [[_analysed(text, language, analyzer()) for language, text in term] for term in terms_of(path)]}
+        terms = [[_analysed(text, language, analyzer()) for language, text in term] for term in terms_of(path)]
+        return {"terms": terms, "first": _first(terms)}
 
     found = toml.remembered(path, folder, worked_out, f"glossary-{VERSION}")
-    return Glossary(
-        [Form(text, language, tuple(key), tuple(spelt), tuple(terms)) for text, language, key, spelt, terms in forms]
-        for forms in found["terms"]
-    )
+    if not found.keys() >= {"terms", "first"}:  # kept by another version of kb
+        found = worked_out(path)
+    return Glossary(found["terms"], found["first"])
 
 
-def joined(glossaries: Sequence[Glossary]) -> Glossary | None:
-    """Return the terms of several glossaries as one; None where there are none."""
+def joined(glossaries: Sequence[Glossary]) -> Glossary:
+    """Return the terms of several glossaries as one."""
     if len(glossaries) == 1:
         return glossaries[0]
-    return Glossary([forms for one in glossaries for forms in one._terms]) if glossaries else None
+    terms = [forms for one in glossaries for forms in one._terms]
+    return Glossary(terms, _first(terms))
+
+
+def _first(terms: Sequence[Sequence[_Raw]]) -> dict[str, dict[str, list[tuple[int, int]]]]:
+    out: dict[str, dict[str, list[tuple[int, int]]]] = {}
+    for number, forms in enumerate(terms):
+        for place, (_, language, key, _, _) in enumerate(forms):
+            out.setdefault(language, {}).setdefault(key[0], []).append((number, place))
+    return out
 
 
 def terms_of(path: Path) -> list[list[tuple[str, str]]]:
