@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from kb.index.fingerprint import fingerprint
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
     from kb.answers import IndexAnswer
+    from kb.documents.notices import Notices
     from kb.index.snapshot import Snapshot
     from kb.ranking.dense import Dense
 
@@ -67,6 +68,7 @@ class Current:
         self._lock = threading.RLock()
         self._snapshot: Snapshot | None = None
         self._analyzer: Analyzer | None = None
+        self._notices: Notices | None = None
         self._looked = (-1.0, -1)  # when the last look at the files that found them unchanged began, and of which state
 
     def report_to(self, progress: Progress | None) -> None:
@@ -79,6 +81,8 @@ class Current:
         self._opened.clear()
         self._local = threading.local()
         self._snapshot = None
+        if self._notices is not None:
+            self._notices.close()
 
     def index(self, *, rebuild: bool = False, semantic: bool = False) -> IndexAnswer:
         """Bring the index up to date with the files, however much that is.
@@ -150,6 +154,10 @@ class Current:
         """Refresh what the budget allows, let `prepare` write what it needs, then answer from one state of the catalog."""
         catalog = self._catalog()
         with self._lock if catalog.folder is None else nullcontext(), _damage_named(catalog):
+            if prepare is None and self._notices is not None:
+                with suppress(FileNotFoundError), catalog.reading():
+                    if self._notices.silent(catalog.generation) and catalog.get("fingerprint") == fingerprint(self.config):
+                        return Freshness(self._warning), answer(catalog)
             try:
                 freshness = self._refresh(catalog)
             except IndexUnwritable as error:  # and nothing older to answer from
@@ -176,9 +184,10 @@ class Current:
                 return Freshness(self._warning)
             if asked is not None and self._looked[0] >= asked and self._looked[1] == catalog.generation:
                 return Freshness(self._warning)
+            begun = self._notices.begin() if self._notices is not None else 0
             found = changes.find(catalog, self.config.collections)
             if not found:
-                self._looked = (began, catalog.generation)
+                self._unchanged(began, begun, catalog.generation, found)
                 return Freshness(self._warning)
             if found.bytes <= self.config.index.refresh_ms * _READ_BYTES_PER_MS:
                 self._update(catalog, self.config.index.refresh_ms / 1000)
@@ -198,6 +207,17 @@ class Current:
         for document in found.gone:
             stale.update(catalog.db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,)))
         return Freshness(f"{reason}: answered from the index as it was; run: kb index", frozenset(stale))
+
+    def _unchanged(self, began: float, begun: int, generation: int, found: changes.Changes) -> None:
+        """Note that a look at the files found them as the index knows them."""
+        if self._notices is None and self._looked[0] >= 0:  # a command that asks once needs none
+            from kb.documents.notices import Notices
+
+            with self._lock:
+                self._notices = self._notices or Notices(one.root for one in self.config.collections)
+        self._looked = (began, generation)
+        if self._notices is not None:
+            self._notices.unchanged(begun, generation, found.walks.values())
 
     def _update(self, catalog: Catalog, wait: float | None) -> None:
         from kb.index.update import update

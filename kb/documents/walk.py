@@ -35,11 +35,16 @@ class FileStat:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """`files` ordered by source; `skipped` counts files of kinds that are not read, by suffix (`"pdf": 3`)."""
+    """`files` ordered by source; `skipped` counts files of kinds that are not read, by suffix (`"pdf": 3`).
+
+    `folders`: paths of all that was listed. `plain`: no symbolic link was met, and no file with a second name.
+    """
 
     files: tuple[FileStat, ...]
     skipped: Mapping[str, int]
     warnings: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+    plain: bool = True
 
 
 def walk(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Walk:
@@ -111,12 +116,13 @@ class _Walker:
         self._warnings: list[str] = []
         self._links: list[tuple[str, str, Rules | None]] = []
         self._folders: set[str] = set()
+        self._plain = True
         # Real paths, known once links are followed: a file has one place then, whatever leads to it.
         self._listed: set[str] | None = None
 
     def result(self) -> Walk:
         files = tuple(sorted(self._files.values(), key=lambda file: file.source))
-        return Walk(files, dict(sorted(self._skipped.items())), tuple(self._warnings))
+        return Walk(files, dict(sorted(self._skipped.items())), tuple(self._warnings), tuple(self._folders), self._plain)
 
     def folder(self, prefix: str, rules: Rules | None, path: str) -> None:
         """List `path` and everything below it; `prefix` is its path relative to the root with a final `/`, or empty."""
@@ -148,6 +154,7 @@ class _Walker:
         relative = prefix + name
         try:
             if entry.is_symlink():
+                self._plain = False
                 self._links.append((relative, entry.path, rules))
             elif entry.is_dir(follow_symlinks=False):
                 if name not in _FOLDERS and not (rules and rules.ignores(relative, True)):
@@ -187,6 +194,7 @@ class _Walker:
             self._warnings.append(f"{source}: two files whose names differ only in Unicode form, the first is read")
             if other.path < path:
                 return
+        self._plain = self._plain and status.st_nlink <= 1
         self._files[source] = FileStat(source, status.st_size, status.st_mtime_ns, path)
 
     def links(self) -> None:

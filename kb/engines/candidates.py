@@ -167,5 +167,5 @@ def _total(snapshot: Snapshot, plan: Plan, named: Iterable[int] | None, masks: S
         allowed = masks[position] if masks is not None else None
         if allowed is not None:
             mask &= allowed
-        held.append(mask.astype(np.float32))
+        held.append(np.flatnonzero(mask))
     return ranker.groups(snapshot, held)

@@ -116,7 +116,8 @@ class Segment:
         self.norms: dict[tuple[str, float, float, float], NDArray[np.float32]] = {}
         self.impacts: dict[Any, Any] = {}
         self.impact_bytes = [0]
-        self.scratch: list[NDArray[np.float32]] = []
+        self.scratch: dict[int, list[NDArray[np.float32]]] = {}  # zeros, by their number
+        self.worked_out: dict[str, Any] = {}
         self._gone: dict[str, NDArray[np.bool_]] = {}
         self._layout: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]] | None = None
 

@@ -16,6 +16,8 @@ from kb.index.segment import Postings, Segment, dead_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_MOST_REMEMBERED = 20_000
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:
@@ -43,11 +45,12 @@ class Snapshot:
 
     def stored_terms(self, spelling: str) -> tuple[str, ...] | None:
         """Return the terms of a spelling as stored, None where the index has never seen it."""
-        for segment in self.segments:
-            found = segment.terms_of_word(spelling, self.languages)
-            if found is not None:
-                return found
-        return None
+        held = self.remembered("terms of a spelling")
+        if spelling not in held:
+            stored = (segment.terms_of_word(spelling, self.languages) for segment in self.segments)
+            held[spelling] = next((terms for terms in stored if terms is not None), None)
+        found: tuple[str, ...] | None = held[spelling]
+        return found
 
     def term_of(self, spelling: str, language: str) -> str | None:
         """Return the term of a spelling under one language as stored, None where the index has never seen it."""
@@ -59,12 +62,16 @@ class Snapshot:
 
     def frequency(self, field: str, term: str) -> int:
         """Return how many live units of a field hold a term."""
-        count = 0
-        for segment in self.segments:
-            number = segment.number_of(term)
-            if number is not None:
-                postings: Postings = getattr(segment, field)
-                count += postings.frequency(number) - dead_count(getattr(segment.dead, field), number)
+        held = self.remembered(f"{field} frequencies")
+        count: int | None = held.get(term)
+        if count is None:
+            count = 0
+            for segment in self.segments:
+                number = segment.number_of(term)
+                if number is not None:
+                    postings: Postings = getattr(segment, field)
+                    count += postings.frequency(number) - dead_count(getattr(segment.dead, field), number)
+            held[term] = count
         return count
 
     def frequencies(self, field: str) -> dict[int, int]:
@@ -92,7 +99,21 @@ class Snapshot:
 
     def spellings_of(self, terms: Iterable[str]) -> dict[str, str]:
         """Return spelling -> term for everything that is written for one of the terms."""
-        return {spelling: term for term in terms for segment in self.segments for spelling in segment.spellings_of(term)}
+        held = self.remembered("spellings of a term")
+        out: dict[str, str] = {}
+        for term in terms:
+            found: tuple[str, ...] | None = held.get(term)
+            if found is None:
+                found = held[term] = tuple(spelling for segment in self.segments for spelling in segment.spellings_of(term))
+            out.update(dict.fromkeys(found, term))
+        return out
+
+    def remembered(self, what: str) -> dict[Any, Any]:
+        """Return what was worked out of one kind, for more to be put in: queries repeat words. Once large it begins anew."""
+        held: dict[Any, Any] | None = self.memo.get(what)
+        if held is None or len(held) >= _MOST_REMEMBERED:
+            held = self.memo[what] = {}
+        return held
 
 
 def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:

@@ -41,7 +41,8 @@ FREQUENT_SHARE = 0.125
 _FEW_SHARE = 1 / 24
 _MOST_CANDIDATES = 20_000
 _ROUNDING = 1e-5
-_SPARE = 4
+SPARE = 4
+"""Arrays of zeros of one length that a segment keeps: as many as queries are likely to be answered side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +129,31 @@ def scores(
 
     0 where a unit holds none of the terms. What a variant adds to every unit is not in it: see `constant`.
     """
-    rare, frequent = _impacts(segment, field, terms, mean, parameters)
     out = np.zeros(len(getattr(segment, field).lengths), dtype=np.float32)
+    _add(*_impacts(segment, field, terms, mean, parameters), out)
+    return out
+
+
+def add(
+    segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters, out: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """Add the score of every unit to an array of zeros, as `scores` does; return the units written, for each term in turn."""
+    _add(*_impacts(segment, field, terms, mean, parameters), out)
+    return holding(segment, field, terms)
+
+
+def holding(segment: Segment, field: str, terms: Sequence[WeightedTerm]) -> NDArray[np.int64]:
+    """Return the units of a field that hold one of the terms, for each term in turn."""
+    numbers = (segment.number_of(term.term) for term in terms)
+    held = [getattr(segment, field).of(number)[0] for number in numbers if number is not None]
+    return np.concatenate(held, dtype=np.int64) if held else np.zeros(0, dtype=np.int64)
+
+
+def _add(rare: Sequence[Impacts], frequent: Sequence[Impacts], out: NDArray[np.float32]) -> None:
     for one in rare:
         one.add_to(out)
     if frequent:
         out += _sum(frequent)
-    return out
 
 
 def best_units(
@@ -212,17 +231,16 @@ def _best_of_few(
     count: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
     """Look only at units that hold a rare term; None where a unit without one may be among the best."""
-    scratch = segment.scratch.pop() if segment.scratch else np.zeros(0, dtype=np.float32)
-    if len(scratch) != size:
-        scratch = np.zeros(size, dtype=np.float32)
+    spare = segment.scratch.setdefault(size, [])
+    scratch = spare.pop() if spare else np.zeros(size, dtype=np.float32)
     for one in rare:
         one.add_to(scratch)
     held = rare[0].units if len(rare) == 1 else np.concatenate([one.units for one in rare if one.units is not None])
     assert held is not None
     values = scratch[held]
     scratch[held] = 0
-    if len(segment.scratch) < _SPARE:
-        segment.scratch.append(scratch)
+    if len(spare) < SPARE:
+        spare.append(scratch)
     if gone is not None:
         values[gone[held]] = 0
     # A unit may stand here once for each term: among so many values at least `count` units reach the bound.

@@ -7,6 +7,7 @@ and language variants of one id count once, by their best.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ import numpy as np
 
 from kb.index.segment import MOST_COUNTED, Postings, Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import alternatives, bm25, weights
+from kb.ranking import alternatives, bm25, touched, weights
 from kb.ranking.alternatives import Form, Weighed
 from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.ranking.plan import Plan
+from kb.ranking.touched import Field, Shares, Touched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,59 +102,50 @@ def rank(
     head = bm25.weigh(snapshot, "head", plan.terms, used.head.scoring)
     instead_text = alternatives.weigh(snapshot, "text", plan.alternatives, used.text.scoring)
     instead_head = alternatives.weigh(snapshot, "head", plan.alternatives, used.head.scoring)
-    every_text = [*text, *(term for one in instead_text for term in one.terms)]
-    every_head = [*head, *(term for one in instead_head for term in one.terms)]
-    # More than any sum of impacts can reach, so that a section that is named is first.
-    ceiling = 1.0 + (used.passage + used.second + used.lead) * sum(map(_most(used.text), (*every_text, *near)))
-    ceiling += used.title * sum(map(_most(used.head), every_head))
     floor = _FLOOR.get(used.text.scoring, -math.inf)
     constant = (used.passage + used.second + used.lead) * bm25.constant((*text, *near)) + used.title * bm25.constant(head)
-    totals: list[NDArray[np.float32]] = []
-    units: list[NDArray[np.float32]] = []
-    heads: list[NDArray[np.float32]] = []
+    in_text = Field(text, instead_text, snapshot.text.mean, used.text)
+    in_head = Field(head, instead_head, snapshot.head.mean, used.head)
+    # More than any sum of impacts can reach, so that a section that is named is first.
+    ceiling = 1.0 + (used.passage + used.second + used.lead) * sum(map(_most(used.text), (*in_text.every, *near)))
+    ceiling += used.title * sum(map(_most(used.head), in_head.every))
+    shares = Shares(used.passage, used.second, used.lead, used.title)
+    positive = used.text.scoring == used.head.scoring == "lucene"
+    parts: list[Touched] = []
     boosts: list[dict[int, float]] = []
     for position, segment in enumerate(snapshot.segments):
-        unit_scores = bm25.scores(segment, "text", text, snapshot.text.mean, used.text)
-        if instead_text:
-            alternatives.add(segment, "text", instead_text, snapshot.text.mean, used.text, unit_scores)
-        held = bm25.held(segment, "text", every_text) if used.text.scoring == "okapi" else None
-        scores = _hit_scores(segment, unit_scores, used, held)
-        widened = unit_scores + bm25.scores(segment, "text", near, snapshot.text.mean, used.text) if near else unit_scores
-        names = bm25.scores(segment, "head", head, snapshot.head.mean, used.head)
-        if instead_head:
-            alternatives.add(segment, "head", instead_head, snapshot.head.mean, used.head, names)
-        if len(names):
-            scores += np.float32(used.title) * np.maximum.reduceat(names, segment.name_start[:-1])
-        if near:
-            scores += (_hit_scores(segment, widened, used) - _hit_scores(segment, unit_scores, used)) * (scores > 0)
-        if floor:
-            # A score can be 0 or less here, or the same for all: what was not found is told apart by the lowest there is.
-            scores += np.float32(constant)
-            scores[~holding(segment, [term.term for term in (*text, *head)], plan.forms)] = floor
         boost = _boosts(segment, named, ceiling) if named else {}
-        for at, value in boost.items():
-            scores[at] = max(scores[at], np.float32(0)) + np.float32(value)
-        scores[segment.dead.hits] = floor
         mask = masks[position] if masks is not None else None
-        if mask is not None:
-            scores[~mask] = floor
-        totals.append(scores)
-        units.append(widened)
-        heads.append(names)
+        if positive:
+            parts.append(touched.find(segment, in_text, near, in_head, shares, boost, mask))
+        else:
+            parts.append(_of_all(segment, in_text, near, in_head, plan.forms, shares, boost, mask, floor, constant))
         boosts.append(boost)
     found = []
-    for position, hit, score in _best(snapshot, totals, count, key, floor):
-        segment, unit_scores = snapshot.segments[position], units[position]
-        unit = _best_unit(segment, unit_scores, hit)
-        second = _second_unit(segment, unit_scores, hit, unit)
-        name = _best_name(segment, heads[position], hit)
+    for position, hit, score in _best(snapshot, parts, count, key):
+        segment, part = snapshot.segments[position], parts[position]
+        unit = _best_unit(segment, part.units, hit)
+        second = _second_unit(segment, part.units, hit, unit)
+        name = _best_name(segment, part.names, hit)
         found.append(Scored(position, hit, score, unit, second, name, boosts[position].get(hit, 0.0)))
-    return Ranking(tuple(found), groups(snapshot, totals, floor), (*text, *near), tuple(head), instead_text, instead_head)
+    total = groups(snapshot, [part.hits for part in parts])
+    for segment, part in zip(snapshot.segments, parts, strict=True):
+        part.give_back(segment)
+    return Ranking(tuple(found), total, (*text, *near), tuple(head), instead_text, instead_head)
 
 
 def _boosts(segment: Segment, named: Mapping[int, float], ceiling: float) -> dict[int, float]:
-    found = np.flatnonzero(np.isin(segment.hit_section, list(named)))
-    return {int(at): ceiling * named[int(segment.hit_section[at])] for at in found}
+    """Return what is added to the hits that are named, by hit, in order."""
+    sections = segment.hit_section
+    ascending: bool | None = segment.worked_out.get("sections ascend")
+    if ascending is None:
+        ascending = segment.worked_out["sections ascend"] = bool((sections[1:] > sections[:-1]).all())
+    if not ascending:
+        found = np.flatnonzero(np.isin(sections, list(named))).tolist()
+        return {at: ceiling * named[int(sections[at])] for at in found}
+    wanted = sorted(named)
+    at = sections.searchsorted(wanted).tolist()
+    return {i: ceiling * named[s] for i, s in zip(at, wanted, strict=True) if i < len(sections) and sections[i] == s}
 
 
 def lead_units(segment: Segment) -> NDArray[np.int32]:
@@ -169,8 +162,48 @@ def _most(parameters: Parameters) -> Callable[[WeightedTerm], float]:
     return lambda term: abs(term.idf) * factor
 
 
+def _of_all(
+    segment: Segment,
+    text: Field,
+    near: Sequence[WeightedTerm],
+    head: Field,
+    forms: Sequence[Form],
+    shares: Shares,
+    boosts: Mapping[int, float],
+    allowed: HitMask | None,
+    floor: float,
+    constant: float,
+) -> Touched:
+    """Do as `touched.find` where a score can be 0 or less, or the same for all: by looking at every hit."""
+    unit_scores = bm25.scores(segment, "text", text.terms, text.mean, text.parameters)
+    if text.instead:
+        alternatives.add(segment, "text", text.instead, text.mean, text.parameters, unit_scores)
+    held = bm25.held(segment, "text", text.every) if text.parameters.scoring == "okapi" else None
+    scores = _hit_scores(segment, unit_scores, shares, held)
+    names = bm25.scores(segment, "head", head.terms, head.mean, head.parameters)
+    if head.instead:
+        alternatives.add(segment, "head", head.instead, head.mean, head.parameters, names)
+    if len(names):
+        scores += np.float32(shares.title) * np.maximum.reduceat(names, segment.name_start[:-1])
+    if near:
+        widened = unit_scores + bm25.scores(segment, "text", near, text.mean, text.parameters)
+        scores += (_hit_scores(segment, widened, shares) - _hit_scores(segment, unit_scores, shares)) * (scores > 0)
+        unit_scores = widened
+    if floor:
+        # What was not found is told apart by the lowest there is.
+        scores += np.float32(constant)
+        scores[~holding(segment, [term.term for term in (*text.terms, *head.terms)], forms)] = floor
+    for at, value in boosts.items():
+        scores[at] = max(scores[at], np.float32(0)) + np.float32(value)
+    scores[segment.dead.hits] = floor
+    if allowed is not None:
+        scores[~allowed] = floor
+    hits = np.flatnonzero(scores > floor)
+    return Touched(hits, scores[hits], unit_scores, names, None)
+
+
 def _hit_scores(
-    segment: Segment, units: NDArray[np.float32], used: Weights, held: NDArray[np.bool_] | None = None
+    segment: Segment, units: NDArray[np.float32], used: Shares, held: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float32]:
     """Return the score of each hit from those of its units; `held`, where scores can be negative: the units that count."""
     hits = len(segment.hit_section)
@@ -216,31 +249,28 @@ def _best_name(segment: Segment, names: NDArray[np.float32], hit: int) -> int:
 
 
 def _best(
-    snapshot: Snapshot,
-    totals: Sequence[NDArray[np.float32]],
-    count: int,
-    key: Callable[[Sequence[int]], dict[int, str]],
-    floor: float,
+    snapshot: Snapshot, parts: Sequence[Touched], count: int, key: Callable[[Sequence[int]], dict[int, str]]
 ) -> list[tuple[int, int, float]]:
     """Return (segment, hit, score) of the best `count` groups in order."""
     wanted = count
     while True:
         rows: list[tuple[float, int, int, int, int]] = []
         complete = True
-        for position, (segment, scores) in enumerate(zip(snapshot.segments, totals, strict=True)):
-            found = bm25.at_least(scores, wanted, floor)
+        for position, (segment, part) in enumerate(zip(snapshot.segments, parts, strict=True)):
+            found = bm25.at_least(part.scores, wanted, -math.inf)
             complete = complete and len(found) < wanted
+            hits = part.hits[found]
+            groups_ = segment.group[segment.hit_group[hits]]
             rows.extend(
-                (
-                    float(scores[at]),
-                    position,
-                    int(at),
-                    int(segment.group[segment.hit_group[at]]),
-                    int(segment.hit_section[at]),
+                zip(
+                    part.scores[found].tolist(),
+                    itertools.repeat(position),
+                    hits.tolist(),
+                    groups_.tolist(),
+                    segment.hit_section[hits].tolist(),
+                    strict=False,
                 )
-                for at in found
             )
-        rows.sort(key=lambda row: -row[0])
         names = key([row[4] for row in rows])
         rows.sort(key=lambda row: (-row[0], names[row[4]], row[1], row[2]))
         seen: dict[int, tuple[int, int, float]] = {}
@@ -251,43 +281,54 @@ def _best(
         wanted *= 2
 
 
-def groups(snapshot: Snapshot, totals: Sequence[NDArray[np.float32]], floor: float = 0.0) -> int:
-    """Return how many groups have a hit with a score."""
+def groups(snapshot: Snapshot, found: Sequence[NDArray[np.int64]]) -> int:
+    """Return how many groups the hits found belong to; `found`: the positions of hits, for each segment."""
     count = 0
-    for segment, scores in zip(snapshot.segments, totals, strict=True):
-        found = scores > floor
-        if len(segment.group) != len(scores):
+    for segment, hits in zip(snapshot.segments, found, strict=True):
+        if len(segment.group) == len(segment.hit_section):
+            count += len(hits)
+        else:
             marked = np.zeros(len(segment.group), dtype=bool)
-            marked[segment.hit_group[found]] = True
-            found = marked
-        count += int(np.count_nonzero(found))
+            marked[segment.hit_group[hits]] = True
+            count += int(np.count_nonzero(marked))
     shared = _shared(snapshot)
-    if any(len(hits) for hits, _ in shared):
-        times: dict[int, int] = {}
-        for (hits, groups_), scores in zip(shared, totals, strict=True):
-            for group in set(groups_[scores[hits] > floor].tolist()):
-                times[group] = times.get(group, 0) + 1
-        count -= sum(times.values()) - len(times)
+    if shared is not None:
+        held = [
+            _distinct(groups_[np.isin(at, hits, assume_unique=True)]) for (at, groups_), hits in zip(shared, found, strict=True)
+        ]
+        count -= sum(map(len, held)) - len(_distinct(np.concatenate(held)))
     return count
 
 
-def _shared(snapshot: Snapshot) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return for each segment its hits whose group lies in other segments too, and the group of each.
+def _shared(snapshot: Snapshot) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None:
+    """Return for each segment its live hits whose group lies in other segments too, and the group of each; None where none does.
 
     Those are language variants; worked out once for a state of the index.
     """
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = snapshot.memo.get("shared groups")
-    if found is None:
-        held = [segment.group for segment in snapshot.segments]
-        distinct, counts = np.unique(np.concatenate(held), return_counts=True) if held else (np.zeros(0, np.int64), np.zeros(0))
-        shared = distinct[counts > 1]
-        found = []
+    if len(snapshot.segments) < 2:
+        return None
+    if "shared groups" not in snapshot.memo:
+        live, groups_ = [], []
         for segment in snapshot.segments:
-            groups_ = segment.group[segment.hit_group]
-            hits = np.flatnonzero(np.isin(groups_, shared))
-            found.append((hits, groups_[hits]))
+            alive = np.ones(len(segment.hit_section), dtype=bool)
+            alive[segment.dead.hits] = False
+            live.append(np.flatnonzero(alive))
+            groups_.append(segment.group[segment.hit_group[live[-1]]])
+        distinct, counts = np.unique(np.concatenate([_distinct(one) for one in groups_]), return_counts=True)
+        more = distinct[counts > 1]
+        found = None
+        if len(more):
+            inside = [np.isin(one, more) for one in groups_]
+            found = [(at[mine], of[mine]) for at, of, mine in zip(live, groups_, inside, strict=True)]
         snapshot.memo["shared groups"] = found
-    return found
+    kept: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = snapshot.memo["shared groups"]
+    return kept
+
+
+def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distinct values, ascending; a fraction of what numpy's own function takes."""
+    found = np.sort(values)
+    return found[np.concatenate(([True], found[1:] != found[:-1]))] if len(found) else found
 
 
 def mask_of(segment: Segment, documents: Iterable[int]) -> HitMask:

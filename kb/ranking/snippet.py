@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from kb.analysis import words
 from kb.ranking.weights import SNIPPET_CHARACTERS
 
 _MOST_MATCHES = 200
+_MOST_CHUNKS = 1 << 15
 _BEFORE = 40
 _ELLIPSIS = "…"
 
@@ -48,22 +48,56 @@ def matches(text: str, spellings: Mapping[str, float]) -> list[tuple[int, int, s
     A whole identifier counts as one; where only a part of it is looked for, the part is marked.
     """
     out: list[tuple[int, int, str, float]] = []
-    for match in words.WORD.finditer(text):
-        word = match.group()
-        spelt, inside = _spelt(word)
-        weight = spellings.get(spelt)
-        if weight is not None:
-            out.append((match.start(), match.end(), spelt, weight))
-        elif inside and not inside.isdisjoint(spellings):
-            out.extend(_inner(word, match.start(), spellings))
-        if len(out) >= _MOST_MATCHES:
-            break
+    at = 0
+    for chunk in text.split(" "):
+        known = _CHUNKS[chunk]
+        if isinstance(known, str):
+            if known in spellings:
+                start = at + len(chunk) - len(chunk.lstrip(_AROUND))
+                out.append((start, start + len(chunk.strip(_AROUND)), known, spellings[known]))
+                if len(out) >= _MOST_MATCHES:
+                    break
+        else:
+            for start, word, spelt, inside in known:
+                weight = spellings.get(spelt)
+                if weight is not None:
+                    out.append((at + start, at + start + len(word), spelt, weight))
+                elif inside and not inside.isdisjoint(spellings):
+                    out.extend(_inner(word, at + start, spellings))
+                if len(out) >= _MOST_MATCHES:
+                    return out
+        at += len(chunk) + 1
     return out
 
 
-@lru_cache(maxsize=1 << 14)
+_AROUND = ".,;:!?…'\"’„“”«»()[]{}<>*`|/-–—‑&"
+"""Signs that may stand before and after a word without being part of it, however the pattern of words reads them."""
+_Words = tuple[tuple[int, str, str, frozenset[str]], ...]
+
+
+class _Chunks(dict[str, "str | _Words"]):
+    """What stands between two spaces -> the spelling of a plain word; else for each word its start, itself, its spelling and
+    those of its parts. The words of a base come again and again, and their signs with them.
+    """
+
+    def __missing__(self, chunk: str) -> str | _Words:
+        if len(self) >= _MOST_CHUNKS:
+            self.clear()
+        word = chunk.strip(_AROUND)
+        found: str | _Words
+        if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not words.is_cjk(word):
+            found = words.normalise(word)
+        else:
+            found = tuple((match.start(), match.group(), *_spelt(match.group())) for match in words.WORD.finditer(chunk))
+        self[chunk] = found
+        return found
+
+
+_CHUNKS = _Chunks()
+
+
 def _spelt(word: str) -> tuple[str, frozenset[str]]:
-    """Return the spelling of a word, and those of its parts where it has any; words of a base come again and again."""
+    """Return the spelling of a word, and those of its parts where it has any."""
     if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not words.is_cjk(word):
         return words.normalise(word), frozenset()
     return words.normalise(word), frozenset(spelt for piece in words.parts(word) for spelt in words.spellings(piece))
