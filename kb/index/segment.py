@@ -171,14 +171,18 @@ class Segment:
 
         None where the spelling was never seen here, or one of the languages was not held yet.
         """
-        columns = [self.languages.index(language) for language in languages if language in self.languages]
-        if len(columns) != len(languages):
+        found = self.terms_by_language(spelling)
+        if not found or any(language not in found for language in languages):
             return None
+        return tuple(dict.fromkeys(found[language] for language in languages))
+
+    def terms_by_language(self, spelling: str) -> dict[str, str]:
+        """Return the term of a spelling under each language held, as stored; empty where the spelling was never seen here."""
         word = self.words.find(spelling)
         if word is None:
-            return None
-        row = self.word_terms[word * len(self.languages) : (word + 1) * len(self.languages)]
-        return tuple(dict.fromkeys(self.terms[int(row[column])] for column in columns))
+            return {}
+        row = self.word_terms[word * len(self.languages) : (word + 1) * len(self.languages)].tolist()
+        return {language: self.terms[term] for language, term in zip(self.languages, row, strict=True)}
 
     def words_beginning(self, beginning: str) -> NDArray[np.int32]:
         """Return the numbers of the spellings that begin with some characters, in the order of their code points."""

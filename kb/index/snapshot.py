@@ -54,11 +54,13 @@ class Snapshot:
 
     def term_of(self, spelling: str, language: str) -> str | None:
         """Return the term of a spelling under one language as stored, None where the index has never seen it."""
-        for segment in self.segments:
-            found = segment.terms_of_word(spelling, (language,))
-            if found is not None:
-                return found[0]
-        return None
+        held = self.remembered("terms by language")
+        found: dict[str, str] | None = held.get(spelling)
+        if found is None:
+            found = held[spelling] = {}
+            for segment in reversed(self.segments):
+                found.update(segment.terms_by_language(spelling))
+        return found.get(language)
 
     def frequency(self, field: str, term: str) -> int:
         """Return how many live units of a field hold a term."""

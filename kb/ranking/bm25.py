@@ -137,15 +137,10 @@ def scores(
 def add(
     segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters, out: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """Add the score of every unit to an array of zeros, as `scores` does; return the units written, for each term in turn."""
-    _add(*_impacts(segment, field, terms, mean, parameters), out)
-    return holding(segment, field, terms)
-
-
-def holding(segment: Segment, field: str, terms: Sequence[WeightedTerm]) -> NDArray[np.int64]:
-    """Return the units of a field that hold one of the terms, for each term in turn."""
-    numbers = (segment.number_of(term.term) for term in terms)
-    held = [getattr(segment, field).of(number)[0] for number in numbers if number is not None]
+    """Add the score of every unit to an array of zeros, as `scores` does; return the units written, some more than once."""
+    rare, frequent = _impacts(segment, field, terms, mean, parameters)
+    _add(rare, frequent, out)
+    held = [one.held for one in (*rare, *frequent)]
     return np.concatenate(held, dtype=np.int64) if held else np.zeros(0, dtype=np.int64)
 
 

@@ -26,11 +26,15 @@ _MOST_KEPT = 512 << 20
 
 @dataclass(frozen=True, slots=True)
 class Impacts:
-    """What a term adds: `values` for each of `units`, ascending, or for every unit where `units` is None; `most` of them."""
+    """What a term adds: `values` for each of `units`, ascending, or for every unit where `units` is None; `most` of them.
+
+    `held`: the units that hold the term, in either case.
+    """
 
     units: NDArray[np.int32] | None
     values: NDArray[np.float32]
     most: float
+    held: NDArray[np.int32]
 
     def add_to(self, out: NDArray[np.float32]) -> None:
         """Add to the scores of all units."""
@@ -54,7 +58,7 @@ def of(segment: Segment, field: str, weighted: WeightedTerm, mean: float, parame
     number = segment.number_of(weighted.term)
     if number is None:
         return None
-    key = (field, number, weighted.idf, weighted.frequent, mean, parameters)
+    key = (field, number, weighted.idf, weighted.frequent, mean, parameters.k1, parameters.b, parameters.scoring)
     kept = segment.impacts
     found: Impacts | None = kept.pop(key, None)
     if found is None:
@@ -82,10 +86,10 @@ def _computed(segment: Segment, field: str, number: int, weighted: WeightedTerm,
     values = saturated(counts, norms(segment, field, mean, parameters)[units], weighted.idf, parameters)
     most = float(values.max()) if len(values) else 0.0
     if not weighted.frequent:
-        return Impacts(units, values, most)
+        return Impacts(units, values, most, units)
     dense = np.zeros(len(postings.lengths), dtype=np.float32)
     dense[units] = values
-    return Impacts(None, dense, most)
+    return Impacts(None, dense, most, units)
 
 
 def norms(segment: Segment, field: str, mean: float, parameters: Parameters) -> NDArray[np.float32]:

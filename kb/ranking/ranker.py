@@ -271,8 +271,11 @@ def _best(
                     strict=False,
                 )
             )
-        names = key([row[4] for row in rows])
-        rows.sort(key=lambda row: (-row[0], names[row[4]], row[1], row[2]))
+        if len({row[0] for row in rows}) < len(rows):  # equals are in order of their ids
+            names = key([row[4] for row in rows])
+            rows.sort(key=lambda row: (-row[0], names[row[4]], row[1], row[2]))
+        else:
+            rows.sort(reverse=True)
         seen: dict[int, tuple[int, int, float]] = {}
         for score, position, at, group, _ in rows:
             seen.setdefault(group, (position, at, score))

@@ -10,22 +10,22 @@ import numpy as np
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
-from kb.answers import PassageRef, Result, SearchAnswer
+from kb.answers import Result, SearchAnswer
 from kb.index.catalog import Catalog
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, near, snippet
+from kb.ranking import bm25, near, shown, snippet
 from kb.ranking import weights as numbers
 from kb.ranking.alternatives import explained
 from kb.ranking.plan import Plan, plan
 from kb.ranking.query import Query, parse
 from kb.ranking.ranker import HitMask, Ranking, Scored, Weights, holding, lead_units, mask_of, rank
-from kb.reading.paths import breadcrumb
 
 if TYPE_CHECKING:
     from kb.analysis.glossary import Glossary
 
 _LONGEST_NAME = 40
+_NO_SNIPPET = snippet.Snippet("", ())
 Rank = Callable[..., Ranking]
 """Ranks as `kb.ranking.ranker.rank` does."""
 
@@ -141,16 +141,12 @@ def named_sections(catalog: Catalog, query: Query) -> dict[int, int]:
     only_ids = all(words.is_identifier(word) for word in query.words)
     out: dict[int, int] = {}
     for word in dict.fromkeys(wanted):
-        rows: list[tuple[int, int, bool, str]] = []
-        for condition in ("id = ?", "lower(id) = lower(?)"):
-            rows = (
-                rows
-                or catalog.db.execute(
-                    "SELECT hit, section, source = variant, id FROM sections JOIN documents USING (document)"
-                    f" WHERE {condition} AND hit IS NOT NULL",
-                    (word,),
-                ).fetchall()
-            )
+        rows: list[tuple[int, int, bool, str]] = catalog.db.execute(
+            "SELECT hit, section, source = variant, id FROM sections JOIN documents USING (document)"
+            " WHERE lower(id) = lower(?) AND hit IS NOT NULL",
+            (word,),
+        ).fetchall()
+        rows = [row for row in rows if row[3] == word] or rows
         flat = {row[3] for row in rows if row[2]}
         for hit, section, is_flat, id_ in rows:
             # An id says nothing of a language: where nothing else is asked, the variant that lies flat answers.
@@ -262,7 +258,7 @@ def _results(
     explain: bool,
 ) -> list[Result]:
     spellings = weighted_spellings(snapshot, ranking) if page and snippets else None
-    return [result_of(catalog, snapshot, made, ranking, scored, used, spellings, named, explain) for scored in page]
+    return results_of(catalog, snapshot, made, ranking, page, used, spellings, named, explain)
 
 
 def weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
@@ -283,52 +279,55 @@ def result_of(
     explain: bool,
 ) -> Result:
     """Return what is shown of one hit."""
-    segment = snapshot.segments[scored.segment]
-    section = int(segment.hit_section[scored.hit])
-    id_, title, collection, language, parent, source, type_ = catalog.db.execute(
-        "SELECT s.id, s.title, s.collection, s.language, s.parent, d.source, d.type"
-        " FROM sections s JOIN documents d USING (document) WHERE section = ?",
-        (section,),
-    ).fetchone()
-    languages = [
-        row[0]
-        for row in catalog.db.execute(
-            "SELECT DISTINCT language FROM sections WHERE id = ? AND collection = ? AND language IS NOT NULL ORDER BY 1",
-            (id_, collection),
+    return results_of(catalog, snapshot, made, ranking, [scored], used, spellings, named, explain)[0]
+
+
+def results_of(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    made: Plan,
+    ranking: Ranking,
+    page: Sequence[Scored],
+    used: Weights,
+    spellings: Mapping[str, float] | None,
+    named: Mapping[int, int],
+    explain: bool,
+) -> list[Result]:
+    """Return what is shown of hits."""
+    numbers = [int(snapshot.segments[scored.segment].hit_section[scored.hit]) for scored in page]
+    units = [_passage(catalog, snapshot, scored, named.get(number)) for scored, number in zip(page, numbers, strict=True)]
+    texts = shown.passages(catalog, [number for number in units if number is not None])
+    out = []
+    for scored, unit, one in zip(page, units, shown.sections(catalog, snapshot, numbers), strict=True):
+        passage, text = texts[unit] if unit is not None else (None, "")
+        cut = snippet.cut(text, spellings) if spellings is not None else _NO_SNIPPET
+        out.append(
+            Result(
+                id=one.id,
+                title=one.title,
+                score=round(scored.score, 6),
+                snippet=cut.text,
+                path=one.path,
+                collection=one.collection,
+                type=one.type,
+                language=one.language,
+                languages=one.languages,
+                source=one.source,
+                passage=passage,
+                highlights=cut.highlights,
+                explanation=_explanation(snapshot, ranking, scored, used) if explain else None,
+            )
         )
-    ]
-    passage, text = _passage(catalog, segment, scored, named.get(section))
-    shown = snippet.cut(text, spellings) if spellings is not None else snippet.Snippet("", ())
-    return Result(
-        id=id_,
-        title=title,
-        score=round(scored.score, 6),
-        snippet=shown.text,
-        path=breadcrumb(catalog.db, collection, id_, title, parent, language),
-        collection=collection,
-        type=type_,
-        language=language,
-        languages=tuple(languages),
-        source=source,
-        passage=passage,
-        highlights=shown.highlights,
-        explanation=_explanation(snapshot, ranking, scored, used) if explain else None,
-    )
+    return out
 
 
-def _passage(catalog: Catalog, segment: Segment, scored: Scored, named: int | None) -> tuple[PassageRef | None, str]:
+def _passage(catalog: Catalog, snapshot: Snapshot, scored: Scored, named: int | None) -> int | None:
+    """Return the number of the passage that stands for a hit, None where it has no text."""
     if scored.unit < 0:
-        return None, ""
-    number = int(segment.unit_passage[scored.unit])
-    if named is not None:
-        # The query names a section: show that one's own beginning.
-        first = catalog.db.execute("SELECT min(passage) FROM passages WHERE section = ? AND text != ''", (named,)).fetchone()[0]
-        number = first if first is not None else number
-    row = catalog.db.execute(
-        "SELECT s.id, s.title, p.first, p.last, p.text FROM passages p JOIN sections s USING (section) WHERE passage = ?",
-        (number,),
-    ).fetchone()
-    return PassageRef(row[0], row[1], (row[2], row[3])), row[4]
+        return None
+    # Where the query names a section, that one's own beginning is shown.
+    first = shown.first_passage(catalog, named) if named is not None else None
+    return first if first is not None else int(snapshot.segments[scored.segment].unit_passage[scored.unit])
 
 
 def _explanation(snapshot: Snapshot, ranking: Ranking, scored: Scored, used: Weights) -> dict[str, Any]:

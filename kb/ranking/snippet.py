@@ -47,26 +47,27 @@ def matches(text: str, spellings: Mapping[str, float]) -> list[tuple[int, int, s
 
     A whole identifier counts as one; where only a part of it is looked for, the part is marked.
     """
+    chunks = text.split(" ")
+    wanted = spellings.keys()
+    found = [
+        (number, held)
+        for number, (key, held) in enumerate(map(_CHUNKS.__getitem__, chunks))
+        if (key in spellings if key.__class__ is str else not wanted.isdisjoint(key))
+    ]
     out: list[tuple[int, int, str, float]] = []
-    at = 0
-    for chunk in text.split(" "):
-        known = _CHUNKS[chunk]
-        if isinstance(known, str):
-            if known in spellings:
-                start = at + len(chunk) - len(chunk.lstrip(_AROUND))
-                out.append((start, start + len(chunk.strip(_AROUND)), known, spellings[known]))
-                if len(out) >= _MOST_MATCHES:
-                    break
-        else:
-            for start, word, spelt, inside in known:
-                weight = spellings.get(spelt)
-                if weight is not None:
-                    out.append((at + start, at + start + len(word), spelt, weight))
-                elif inside and not inside.isdisjoint(spellings):
-                    out.extend(_inner(word, at + start, spellings))
-                if len(out) >= _MOST_MATCHES:
-                    return out
-        at += len(chunk) + 1
+    at = last = 0
+    for number, held in found:
+        for chunk in chunks[last:number]:
+            at += len(chunk) + 1
+        last = number
+        for start, word, spelt, inside in held:
+            weight = spellings.get(spelt)
+            if weight is not None:
+                out.append((at + start, at + start + len(word), spelt, weight))
+            elif inside and not wanted.isdisjoint(inside):
+                out.extend(_inner(word, at + start, spellings))
+            if len(out) >= _MOST_MATCHES:
+                return out
     return out
 
 
@@ -75,20 +76,21 @@ _AROUND = ".,;:!?…'\"’„“”«»()[]{}<>*`|/-–—‑&"
 _Words = tuple[tuple[int, str, str, frozenset[str]], ...]
 
 
-class _Chunks(dict[str, "str | _Words"]):
-    """What stands between two spaces -> the spelling of a plain word; else for each word its start, itself, its spelling and
-    those of its parts. The words of a base come again and again, and their signs with them.
+class _Chunks(dict[str, "tuple[str | frozenset[str], _Words]"]):
+    """What stands between two spaces -> all spellings in it, or the only one; and for each word its start, itself, its spelling
+    and those of its parts. The words of a base come again and again, and their signs with them.
     """
 
-    def __missing__(self, chunk: str) -> str | _Words:
+    def __missing__(self, chunk: str) -> tuple[str | frozenset[str], _Words]:
         if len(self) >= _MOST_CHUNKS:
             self.clear()
         word = chunk.strip(_AROUND)
-        found: str | _Words
-        if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not words.is_cjk(word):
-            found = words.normalise(word)
+        found: tuple[str | frozenset[str], _Words]
+        if _plain(word):
+            found = words.normalise(word), ((chunk.index(word), word, words.normalise(word), frozenset()),)
         else:
-            found = tuple((match.start(), match.group(), *_spelt(match.group())) for match in words.WORD.finditer(chunk))
+            held = tuple((match.start(), match.group(), *_spelt(match.group())) for match in words.WORD.finditer(chunk))
+            found = frozenset(spelling for _, _, whole, inside in held for spelling in (whole, *inside)), held
         self[chunk] = found
         return found
 
@@ -98,9 +100,14 @@ _CHUNKS = _Chunks()
 
 def _spelt(word: str) -> tuple[str, frozenset[str]]:
     """Return the spelling of a word, and those of its parts where it has any."""
-    if word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not words.is_cjk(word):
+    if _plain(word):
         return words.normalise(word), frozenset()
     return words.normalise(word), frozenset(spelt for piece in words.parts(word) for spelt in words.spellings(piece))
+
+
+def _plain(word: str) -> bool:
+    """Tell whether a word has no parts."""
+    return word.isalpha() and (word.islower() or word.istitle() or word.isupper()) and not words.is_cjk(word)
 
 
 def _inner(word: str, offset: int, spellings: Mapping[str, float]) -> list[tuple[int, int, str, float]]:

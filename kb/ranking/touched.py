@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kb.index.segment import LEAD, Segment
-from kb.ranking import alternatives, bm25
+from kb.ranking import alternatives, bm25, impacts
 from kb.ranking.alternatives import Weighed
 from kb.ranking.bm25 import Parameters, WeightedTerm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FEW_SHARE = 1 / 8
+_FEW_SHARE = 1 / 4
 """Up to this share of all positions, sorting them is faster than marking them: the measured break-even."""
 
 
@@ -84,7 +84,7 @@ def find(
     units, names = _take(segment, len(segment.text.lengths)), _take(segment, len(segment.head.lengths))
     in_units, in_names = _add(segment, "text", text, units), _add(segment, "head", head, names)
     named = _name_hits(segment)[in_names]
-    hits = _distinct([segment.unit_hit[in_units], named, np.fromiter(boosts, np.int64, len(boosts))], len(segment.hit_section))
+    hits = _distinct([segment.unit_hit[in_units], named, np.fromiter(boosts, np.int32, len(boosts))], len(segment.hit_section))
     scores = _of_units(segment, units, in_units, hits, shares)
     if len(names):
         best = _take(segment, len(segment.hit_section))
@@ -116,7 +116,8 @@ def _add(segment: Segment, name: str, field: Field, out: NDArray[np.float32]) ->
     written = bm25.add(segment, name, field.terms, field.mean, field.parameters, out)
     if field.instead:
         alternatives.add(segment, name, field.instead, field.mean, field.parameters, out)
-        written = np.concatenate([written, bm25.holding(segment, name, field.every[len(field.terms) :])])
+        forms = (impacts.of(segment, name, term, field.mean, field.parameters) for one in field.instead for term in one.terms)
+        written = np.concatenate([written, *(one.held for one in forms if one is not None)])
     return written
 
 
@@ -150,7 +151,7 @@ def _of_units(
 
 def _distinct(parts: Sequence[NDArray[np.integer]], size: int) -> NDArray[np.int64]:
     """Return the distinct positions in the parts, ascending; all are below `size`."""
-    found = np.concatenate(parts, dtype=np.int64)
+    found = np.concatenate(parts, dtype=np.int32)
     if len(found) > _FEW_SHARE * size:
         marked = np.zeros(size, dtype=bool)
         marked[found] = True
@@ -158,7 +159,7 @@ def _distinct(parts: Sequence[NDArray[np.integer]], size: int) -> NDArray[np.int
     found.sort()
     new = np.ones(len(found), dtype=bool)
     np.not_equal(found[1:], found[:-1], out=new[1:])
-    return found[new]
+    return found[new].astype(np.int64)
 
 
 def _without(kept: NDArray[np.bool_], hits: NDArray[np.int64], dead: NDArray[np.int32]) -> None:

@@ -8,6 +8,8 @@ import sqlite3
 _SEPARATOR = " > "
 _DOTTED = re.compile(r"[^\W\d_][^\W_]*(?:\.[^\W_]+)+(?::[^\W_]+(?:\.[^\W_]+)*)?$")
 _DEEPEST = 64
+Nodes = dict[tuple[str, str, str | None], tuple[str, str, str | None] | None]
+"""(id, collection, language) -> id, title and parent of a node, None where there is none."""
 
 
 def label(id_: str, title: str) -> str:
@@ -19,24 +21,45 @@ def label(id_: str, title: str) -> str:
     return title
 
 
-def breadcrumb(db: sqlite3.Connection, collection: str, id_: str, title: str, parent: str | None, language: str | None) -> str:
-    """Return the names from the top of the tree down to a section, in its language where the nodes above have it."""
-    above = ancestors(db, collection, id_, parent, language)
+def breadcrumb(
+    db: sqlite3.Connection,
+    collection: str,
+    id_: str,
+    title: str,
+    parent: str | None,
+    language: str | None,
+    known: Nodes | None = None,
+) -> str:
+    """Return the names from the top of the tree down to a section, in its language where the nodes above have it.
+
+    `known`: what was read of nodes before, from the same state of the index; what is read now is put in.
+    """
+    above = ancestors(db, collection, id_, parent, language, known)
     return _SEPARATOR.join([*(label(*node) for node in above), label(id_, title)])
 
 
 def ancestors(
-    db: sqlite3.Connection, collection: str, id_: str, parent: str | None, language: str | None
+    db: sqlite3.Connection,
+    collection: str,
+    id_: str,
+    parent: str | None,
+    language: str | None,
+    known: Nodes | None = None,
 ) -> list[tuple[str, str]]:
     """Return (id, title) of what stands above a section, from the top, in its language where that is there."""
     above: list[tuple[str, str]] = []
     seen = {id_}
+    known = {} if known is None else known
     while parent is not None and parent not in seen and len(above) < _DEEPEST:
         seen.add(parent)
-        row = db.execute(
-            "SELECT id, title, parent FROM sections WHERE id = ? AND collection = ? ORDER BY language IS NOT ?, language LIMIT 1",
-            (parent, collection, language),
-        ).fetchone()
+        key = (parent, collection, language)
+        if key not in known:
+            known[key] = db.execute(
+                "SELECT id, title, parent FROM sections WHERE id = ? AND collection = ?"
+                " ORDER BY language IS NOT ?, language LIMIT 1",
+                key,
+            ).fetchone()
+        row = known[key]
         if row is None:
             break
         above.append((row[0], row[1]))
