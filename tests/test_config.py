@@ -57,6 +57,8 @@ def test_a_kb_toml_is_read(tmp_path: Path) -> None:
         (COLLECTION + "languages = 'ru'\n", r"collections\.languages must be a list of texts"),
         ('[[collections]]\nname = "a"\nroot = "d\\u0000"\n', r"collections\.root may not hold NUL"),
         (COLLECTION + 'schema = "s\\u0000"\n', r"collections\.schema may not hold NUL"),
+        (COLLECTION + 'glossary = "none.toml"\n', "glossary of collection '.*' not found: .*none.toml"),
+        (COLLECTION + "glossary = true\n", r"collections\.glossary must be the path of a TOML file, got True"),
         ("index = 3\n" + COLLECTION, r"index must be a table: \[index\]"),
         ("not toml", "is not valid TOML"),
         (b"\xff\xfe\x00", "can't be read"),
@@ -111,3 +113,17 @@ def test_a_kb_toml_found_upwards_may_not_reach_outside(tmp_path: Path, root: str
     with pytest.raises(ConfigError, match="lies outside its folder"):
         locate(None, project)
     assert load(path).collections[0].name == "x"
+
+
+@pytest.mark.parametrize("key", ["glossary", "schema"])
+@pytest.mark.parametrize("place", ["../other/file.toml", "link.toml"])
+def test_a_file_that_a_collection_names_may_not_lie_outside_either(tmp_path: Path, key: str, place: str) -> None:
+    project, other = tmp_path / "project", tmp_path / "other"
+    project.mkdir()
+    other.mkdir()
+    (other / "file.toml").write_text("")
+    (project / "link.toml").symlink_to(other / "file.toml")
+    path = written(project, f'{COLLECTION}{key} = "{place}"\n')
+    with pytest.raises(ConfigError, match=f"{key} of collection '.*' lies outside its folder"):
+        locate(None, project)
+    assert getattr(load(path).collections[0], key) == other / "file.toml"

@@ -52,7 +52,8 @@ def _hit(number: int, result: Result, colour: bool) -> str:
         out += f"   {_marked(result, colour)}\n"
     out += f"   {where}\n"
     for name, part in (result.explanation or {}).items():
-        terms = ", ".join(f"{one_line(t)} {v:.3f}" for t, v in part.get("terms", {}).items())
+        forms = {term: f" [{one_line(form)}]" for term, form in part.get("instead", {}).items() if form != term}
+        terms = ", ".join(f"{one_line(t)} {v:.3f}{forms.get(t, '')}" for t, v in part.get("terms", {}).items())
         out += f"   {name}: {part['score']:.3f}" + (f" ({terms})" if terms else "") + "\n"
     return out + "\n"
 

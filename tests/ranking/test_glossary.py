@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pytest
 from bases import Base
 
 from kb.errors import ConfigError
+from kb.surfaces import text
 
 MakeBase = Callable[..., Base]
 TOML = '[[collections]]\nname = "docs"\nroot = "docs"\nglossary = "words.toml"\n'
@@ -190,3 +192,9 @@ def test_a_base_without_a_glossary_imports_none(make_base: MakeBase) -> None:
         "sys.exit('kb.analysis.glossary' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_explanation_as_text_names_the_form_behind_a_term(base: Base) -> None:
+    shown = text.search(base.search("доказательства", explain=True), colour=False)
+    assert "also searched for: evidence\n" in shown
+    assert re.search(r"passage: [\d.]+ \(evid [\d.]+ \[evidence\]\)", shown)
