@@ -102,11 +102,6 @@ class SegmentBuilder:
         self._form_terms.extend(_numbers(self._terms, self._analyzer.terms_of(unseen, language)))
         return [*map(known.__getitem__, spelt)]
 
-    def clear(self) -> None:
-        """Let go of the documents, which are large."""
-        self._hits.clear()
-        self._documents.clear()
-
     def add(self, hit: HitUnits) -> None:
         """Take one hit."""
         self._hits.append(hit)

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from kb.index.builder import HitUnits, SegmentBuilder
 from kb.index.catalog import Catalog
 from kb.index.prepare import Prepared
 from kb.index.segments import Segments
+from kb.index.workers import aside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +67,7 @@ class SegmentWriter:
         numbers = _Numbers(self._catalog.db)
         segment = self._segments.next_number()
         rows: dict[str, list[tuple[object, ...]]] = {"documents": [], "sections": [], "passages": [], "names": []}
+        held: dict[str, list[int]] = {}  # collection -> the blocks of its documents
         hits = 0
         for job, words in taken:
             document = numbers.document = numbers.document + 1
@@ -72,15 +75,19 @@ class SegmentWriter:
             self._sections(job, names, document, numbers, rows["sections"])
             self._hits(job, names, document, first, words, numbers, builder, rows)
             added = len(job.prepared.hits)
+            held.setdefault(job.collection.name, []).extend(job.prepared.blocks)
             rows["documents"].append(_document_row(job, document, segment if added else None, hits, added))
             hits += added
+        languages = self._catalog.languages
+        arrays = aside(partial(builder.arrays, languages), sum(job.size for job, _ in taken) if hits else 0)
         for table, values in rows.items():
             if values:
                 marks = ",".join("?" * len(values[0]))
                 self._catalog.db.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
+        for name, blocks in held.items():
+            noise.count(self._catalog.db, name, blocks, 1)
         if hits:
-            self._segments.add(segment, builder, self._catalog.languages)
-        builder.clear()
+            self._segments.add(segment, arrays(), languages)
 
     def _sections(self, job: Job, names: Names, document: int, numbers: _Numbers, rows: list[tuple[object, ...]]) -> None:
         prepared, collection = job.prepared, job.collection.name

@@ -13,7 +13,6 @@ import numpy as np
 from kb.analysis.analyzer import Analyzer
 from kb.errors import IndexDamaged
 from kb.index import arrays
-from kb.index.builder import SegmentBuilder
 from kb.index.catalog import Catalog, SegmentRow
 from kb.index.merge import merge
 from kb.index.segment import NOTHING_DEAD, Dead, Postings, Segment
@@ -39,9 +38,24 @@ class Segments:
         """Return a segment number that has not been used while any later one exists."""
         return int(self._catalog.db.execute("SELECT coalesce(max(segment), 0) + 1 FROM segments").fetchone()[0])
 
-    def add(self, number: int, builder: SegmentBuilder, languages: Sequence[str]) -> None:
-        """Write a new segment and name it in the catalog."""
-        self._put(number, builder.arrays(languages), languages)
+    def add(self, number: int, parts: Arrays, languages: Sequence[str]) -> None:
+        """Write a new segment and name it in the catalog; `languages` are those its words have terms under."""
+        name = f"{number:08d}-{os.urandom(4).hex()}.seg"
+        if self._catalog.folder is None:
+            self._catalog.buffers[name] = arrays.dump(parts)
+        else:
+            folder: Path = self._catalog.folder / "segments"
+            folder.mkdir(exist_ok=True)
+            arrays.write(folder / name, parts)
+        self._catalog.put_segment(
+            SegmentRow(
+                number, name, tuple(languages),
+                len(parts["unit_hit"]), int(parts["text_length"].sum()),
+                len(parts["head_length"]), int(parts["head_length"].sum()),
+                len(parts["hit_section"]),
+                NOTHING_DEAD,
+            )
+        )  # fmt: skip
 
     def bury(self, number: int, first: int, count: int, spellings: Iterable[str]) -> None:
         """Mark a document's hits dead, from `first` on, with their units and postings; `spellings` are all it holds."""
@@ -82,7 +96,7 @@ class Segments:
             return
         opened = [self._open_for_write(row) for row in chosen]
         number = self.next_number()
-        self._put(number, merge(opened, languages, analyzer), languages)
+        self.add(number, merge(opened, languages, analyzer), languages)
         start = 0
         for row, segment in zip(chosen, opened, strict=True):
             live = np.ones(len(segment.hit_section), dtype=bool)
@@ -127,24 +141,6 @@ class Segments:
             return open_segment(self._catalog, row)
         except FileNotFoundError as error:
             raise IndexDamaged(f"index file {row.file} is missing; run: kb index --rebuild") from error
-
-    def _put(self, number: int, parts: Arrays, languages: Sequence[str]) -> None:
-        name = f"{number:08d}-{os.urandom(4).hex()}.seg"
-        if self._catalog.folder is None:
-            self._catalog.buffers[name] = arrays.dump(parts)
-        else:
-            folder: Path = self._catalog.folder / "segments"
-            folder.mkdir(exist_ok=True)
-            arrays.write(folder / name, parts)
-        self._catalog.put_segment(
-            SegmentRow(
-                number, name, tuple(languages),
-                len(parts["unit_hit"]), int(parts["text_length"].sum()),
-                len(parts["head_length"]), int(parts["head_length"].sum()),
-                len(parts["hit_section"]),
-                NOTHING_DEAD,
-            )
-        )  # fmt: skip
 
 
 def _to_join(rows: Sequence[SegmentRow]) -> list[SegmentRow]:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
@@ -144,9 +143,6 @@ class _Update:
                 self._remove(job.replaces)
             jobs.append(job)
             self._writer.take(job)
-        for collection in self._config.collections:
-            blocks = (job.prepared.blocks for job in jobs if job.collection.name == collection.name)
-            noise.count(self._db, collection.name, chain.from_iterable(blocks), 1)
         if jobs:
             names = self._names(jobs)
             self._note_languages(job.prepared for job in jobs)

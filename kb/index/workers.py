@@ -1,4 +1,4 @@
-"""Files prepared in several processes, handed back in order."""
+"""Work in several processes: files prepared and handed back in order, and what can be done beside something else."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import pickle
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import connection, get_all_start_methods, get_context
+from typing import TypeVar
 
 from kb.index.prepare import Prepared, Preparer, Task
+
+T = TypeVar("T")
 
 LEAST_BYTES = 1 << 20
 """Below this much text the processes cost more than they save."""
@@ -22,8 +25,8 @@ def prepared(tasks: Sequence[Task], sizes: Sequence[int]) -> Iterator[Prepared |
     Processes are forked, and only from a process of one thread: a fork beside other threads may copy a lock that is
     held. Where that is not so, or the text is small, everything is done here.
     """
-    count = min(os.cpu_count() or 1, _MOST_PROCESSES, len(tasks))
-    if sum(sizes) < LEAST_BYTES or count < 2 or threading.active_count() > 1 or "fork" not in get_all_start_methods():
+    count = min(_processes(sum(sizes)), len(tasks))
+    if count < 2:
         yield from map(Preparer(0).prepare, tasks)
         return
     from kb.documents import cutting, markdown  # noqa: F401  # so that every process has them from the start
@@ -47,6 +50,39 @@ def prepared(tasks: Sequence[Task], sizes: Sequence[int]) -> Iterator[Prepared |
             reader.close()
         for child in children:
             child.join()
+
+
+def aside(work: Callable[[], T], size: int) -> Callable[[], T]:
+    """Begin work in a process of its own, as `prepared` does for as many bytes; return the function that waits for its outcome.
+
+    The work may leave no trace but its outcome, for where the process fails it is done here.
+    """
+    if _processes(size) < 2:
+        return work
+    context = get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+    child = context.Process(target=_answer, args=(work, writer, reader), daemon=True)
+    child.start()
+    writer.close()
+
+    def outcome() -> T:
+        try:
+            found: T = pickle.loads(reader.recv_bytes())
+        except (EOFError, OSError):
+            found = work()
+        finally:
+            reader.close()
+            child.join()
+        return found
+
+    return outcome
+
+
+def _processes(size: int) -> int:
+    """Return how many processes may share work on so many bytes."""
+    if size < LEAST_BYTES or threading.active_count() > 1 or "fork" not in get_all_start_methods():
+        return 1
+    return min(os.cpu_count() or 1, _MOST_PROCESSES)
 
 
 def _shared(sizes: Sequence[int], count: int) -> list[list[int]]:
@@ -90,4 +126,15 @@ def _work(number: int, tasks: Sequence[Task], writer: connection.Connection, inh
         pass
     finally:
         # Not the ordinary way out: what was inherited (a catalog's connection) belongs to the parent.
+        os._exit(0)
+
+
+def _answer(work: Callable[[], object], writer: connection.Connection, inherited: connection.Connection) -> None:
+    """Do work and send its outcome."""
+    inherited.close()
+    try:
+        writer.send_bytes(pickle.dumps(work(), protocol=pickle.HIGHEST_PROTOCOL))
+    except BaseException:  # as in `_work`
+        pass
+    finally:
         os._exit(0)

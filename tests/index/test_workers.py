@@ -88,3 +88,34 @@ def test_each_process_is_given_as_many_bytes_as_the_others() -> None:
     assert sorted(task for share in shares for task in share) == list(range(9))
     assert all(share == sorted(share) for share in shares)
     assert {sum(sizes[task] for task in share) for share in shares} <= {12, 13, 14}
+
+
+def test_work_aside_has_the_outcome_it_would_have_here(monkeypatch: MonkeyPatch) -> None:
+    several(monkeypatch)
+    assert outcome(lambda: workers.aside(lambda: {"pid": os.getpid()}, 1)() != {"pid": os.getpid()})
+    assert outcome(lambda: workers.aside(os.getpid, -1)() == os.getpid())
+
+
+def test_work_aside_is_done_by_the_one_that_waits_where_its_process_is_killed(monkeypatch: MonkeyPatch) -> None:
+    several(monkeypatch)
+
+    def index() -> bool:
+        parent = os.getpid()
+
+        def work() -> int:
+            if os.getpid() != parent:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return os.getpid()
+
+        return workers.aside(work, 1)() == parent
+
+    assert outcome(index)
+
+
+def test_an_error_of_work_aside_is_raised_where_it_is_waited_for(monkeypatch: MonkeyPatch) -> None:
+    several(monkeypatch)
+
+    def fails() -> None:
+        raise OSError(28, "No space left on device")
+
+    assert outcome(lambda: workers.aside(fails, 1)()).errno == 28
