@@ -71,6 +71,6 @@ PREFIX_WEIGHT = 0.5
 
 GLOSSARY_WEIGHT = 0.5
 """What a form that a glossary gives counts for, beside the words of the question themselves (1). On the dev questions about the
-framework, asked of the sections in one other language alone, R@5 is .44 without a glossary, .56 at .3, .61 at .5, .62 at 1 (English
-to Russian; .57, .69, .74, .75 Russian to English; .33, .81, .81, .81 German to Russian). Asked of all sections, questions lose
-nothing at .3 to .6; at 1 English ones lose .016 of R@1, and .09 more of them are shown a section in another language first."""
+framework, asked of the sections in one other language alone, R@5 is .44 without a glossary, .56 at .3, .61 at .5, .62 at 1
+(English to Russian; .57, .69, .74, .75 Russian to English; .33, .81, .81, .81 German to Russian). Asked of all sections, questions
+lose nothing at .3 to .6; at 1 English ones lose .016 of R@1, and .09 more are shown a section in another language first."""
