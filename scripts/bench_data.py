@@ -1,6 +1,7 @@
 """Passages for the benchmark, made from real text by a seeded choice, and queries over them.
 
-A passage is two runs of neighbouring words from the text of one language, about a hundred tokens in all. Tokens are the terms
+A passage is two runs of neighbouring words from the text of one language, about a hundred tokens in all; each language gives as
+many passages. Tokens are the terms
 that kb's analyzer gives, and every engine gets the same.
 """
 
@@ -23,6 +24,8 @@ SEED = 20261130
 LENGTH = (60, 140)
 """Tokens of a passage: from, up to."""
 BATCH = 40_000
+LEAST_SHARE = 0.02
+"""A language with less text than this share of the longest is left out: the odd file whose language was misread."""
 _HEADING = re.compile(r"^#+ ", re.MULTILINE)
 
 
@@ -51,7 +54,12 @@ def read(folder: Path) -> Source:
     for (word, language), number in spelt.items():
         found = analyzer.terms(word, language)
         term_of[number] = terms.setdefault(found[0] if found else word, len(terms))
-    kept = {language: np.array(stream, dtype=np.int32) for language, stream in streams.items() if len(stream) > 2 * LENGTH[1]}
+    longest = max(map(len, streams.values()), default=0)
+    kept = {
+        language: np.array(stream, dtype=np.int32)
+        for language, stream in streams.items()
+        if len(stream) > max(2 * LENGTH[1], LEAST_SHARE * longest)
+    }
     return Source([word for word, _ in spelt], list(terms), term_of, kept)
 
 
@@ -67,11 +75,10 @@ def passages(source: Source, count: int, seed: int = SEED) -> Iterator[Passages]
     """Yield `count` passages in batches; the same seed gives the same passages."""
     chance = np.random.default_rng(seed)
     languages = sorted(source.streams)
-    weights = np.array([len(source.streams[language]) for language in languages], dtype=float)
     for start in range(0, count, BATCH):
         size = min(BATCH, count - start)
         half = chance.integers(LENGTH[0] // 2, LENGTH[1] // 2, size=2 * size)
-        stream_of = np.repeat(chance.choice(len(languages), size=size, p=weights / weights.sum()), 2)
+        stream_of = np.repeat(chance.integers(0, len(languages), size=size), 2)
         pieces = np.empty(int(half.sum()), dtype=np.int32)
         ends = np.cumsum(half)
         within = np.arange(len(pieces)) - np.repeat(ends - half, half)
@@ -90,12 +97,11 @@ def queries(
     """Return keyword queries (2 to 4 words in under a hundredth of the passages) and sentences (8 to 14 words as they stand)."""
     chance = np.random.default_rng(seed)
     languages = sorted(source.streams)
-    weights = np.array([len(source.streams[language]) for language in languages], dtype=float)
     out: dict[str, list[list[int]]] = {"keywords": [], "sentences": []}
     tries = 0
     while min(map(len, out.values())) < count:
         tries += 1
-        stream = source.streams[languages[int(chance.choice(len(languages), p=weights / weights.sum()))]]
+        stream = source.streams[languages[int(chance.integers(0, len(languages)))]]
         start = int(chance.integers(0, len(stream) - 200))
         if len(out["sentences"]) < count:
             sentence = source.term_of[stream[start : start + int(chance.integers(8, 15))]]
@@ -126,7 +132,22 @@ def prepare(folder: Path, size: int, count: int, target: Path) -> None:
             frequency += np.bincount(distinct // len(batch.lengths), minlength=len(frequency))
     (target / "lengths.i32").write_bytes(np.concatenate(lengths).tobytes())
     (target / "vocabulary.json").write_text(json.dumps(source.vocabulary, ensure_ascii=False), encoding="utf-8")
-    (target / "queries.json").write_text(json.dumps(queries(source, frequency, size, count)), encoding="utf-8")
+    asked = queries(source, frequency, size, count)
+    spelt = _spelt(source)
+    texts = {kind: [" ".join(spelt[term] for term in query) for query in found] for kind, found in asked.items()}
+    (target / "texts.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
+    (target / "queries.json").write_text(json.dumps(asked), encoding="utf-8")
+
+
+def _spelt(source: Source) -> list[str]:
+    """Return for each term the spelling that most often stands for it: what a user would type."""
+    counts = np.zeros(len(source.spelt), dtype=np.int64)
+    for stream in source.streams.values():
+        counts += np.bincount(stream, minlength=len(counts))
+    out = [""] * len(source.vocabulary)
+    for number in np.argsort(counts, kind="stable").tolist():
+        out[int(source.term_of[number])] = source.spelt[number]
+    return out
 
 
 def write_folder(

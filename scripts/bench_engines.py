@@ -37,6 +37,11 @@ class Tokens:
         found: dict[str, list[list[int]]] = json.loads((self.folder / "queries.json").read_text(encoding="utf-8"))
         return found
 
+    def texts_of_queries(self) -> dict[str, list[str]]:
+        """Return the queries of each kind as a user would type them."""
+        found: dict[str, list[str]] = json.loads((self.folder / "texts.json").read_text(encoding="utf-8"))
+        return found
+
     def documents(self) -> Iterator[list[int]]:
         """Yield the tokens of each passage; equal numbers are one object, as a program that reads text would have it."""
         shared = list(range(len(self.vocabulary)))

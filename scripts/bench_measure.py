@@ -19,10 +19,11 @@ import bench_data as data
 import bench_engines as engines
 import numpy as np
 
-from kb.base import KnowledgeBase
+from kb.base import KnowledgeBase, ranking_weights
 from kb.ranking import bm25
 from kb.ranking.plan import plan
 from kb.ranking.query import parse
+from kb.ranking.search import Filters, named_sections, ranked
 
 PARTS = ("lexical", "search", "index", "start", "floor")
 ROUNDS = 3
@@ -30,6 +31,9 @@ ROUNDS = 3
 _FEW = {"rank_bm25": 10, "SQLite FTS5": 20, "bm25s-numpy": 40}
 """Queries that slow engines are asked."""
 EDITS = 1000
+FILES = (100, 1000)
+"""In how many files the 100,000 sections of the whole search lie."""
+BARE = "plain BM25 of the same terms"
 REPOSITORY = Path(__file__).resolve().parents[1]
 clock = time.process_time
 """CPU time of all threads: some engines answer in threads of their own."""
@@ -61,7 +65,10 @@ def spread(times: Sequence[float]) -> dict[str, float]:
 
 
 def in_turn(asks: dict[str, Callable[[int], Any]], counts: dict[str, int], rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
-    """Ask every engine every query, engines taking turns; `asks` take the number of a query."""
+    """Ask every engine every query, engines taking turns; `asks` take the number of a query.
+
+    `first` is the median of the times that queries took when they were asked for the first time.
+    """
     times: dict[str, list[list[float]]] = {name: [[] for _ in range(count)] for name, count in counts.items()}
     names = list(asks)
     for _ in range(rounds):
@@ -71,7 +78,13 @@ def in_turn(asks: dict[str, Callable[[int], Any]], counts: dict[str, int], round
                     started = clock()
                     asks[name](query)
                     times[name][query].append(clock() - started)
-    return {name: spread([float(np.median(one)) for one in found]) for name, found in times.items()}
+    return {
+        name: {
+            **spread([float(np.median(one)) for one in found]),
+            "first": float(np.median([one[0] for one in found])) * 1e3,
+        }
+        for name, found in times.items()
+    }
 
 
 def _numbered(ask: Callable[[Any], Any], queries: list[Any]) -> Callable[[int], Any]:
@@ -101,7 +114,7 @@ class Bench:
         """Build, load and query every engine at every size."""
         for name, size in self.sizes.items():
             folder = self.work / name
-            if not (folder / "queries.json").exists():
+            if not (folder / "texts.json").exists():
                 data.prepare(self.text, size, self.queries, folder)
             self.results.setdefault("lexical", {})[name] = self._size(folder, size)
 
@@ -151,19 +164,20 @@ class Bench:
     def search(self) -> None:
         """The whole search of KnowledgeBase on 100,000 sections, before and after edits, and what it is compared with."""
         tokens = self._tokens()
-        docs = self.work / "docs-100k"
-        if not docs.exists():
-            data.write_folder(data.read(self.text), 100_000, docs, a_file=1000)
-        with KnowledgeBase(docs) as kb:
-            kb.index()
-            texts = {k: [" ".join(tokens.vocabulary[t] for t in q) for q in found] for k, found in tokens.queries().items()}
-            out: dict[str, Any] = {"files": 100, "sections": 100_000}
-            peers = Peers(kb, self.work / "docs-100k-tantivy", self.work / "docs-100k.db")
-            for kind, found in texts.items():
-                out[kind] = self._search(kb, found, peers)
-            out["edits"] = self._edits(kb, docs, tokens)
-            for kind, found in texts.items():
-                out[f"{kind} after edits"] = self._search(kb, found, None)
+        texts = tokens.texts_of_queries()
+        source = data.read(self.text)
+        out: dict[str, Any] = {"sections": 100_000, "files": {}}
+        for files in FILES:
+            docs = self.work / f"docs-100k-{files}"
+            if not docs.exists():
+                data.write_folder(source, 100_000, docs, a_file=100_000 // files)
+            with KnowledgeBase(docs) as kb:
+                kb.index()
+                peers = Peers(kb, self.work / f"{docs.name}-tantivy", self.work / f"{docs.name}.db")
+                found = out["files"][str(files)] = {kind: self._search(kb, asked, peers) for kind, asked in texts.items()}
+                if files == FILES[0]:
+                    out["edits"] = self._edits(kb, docs, tokens)
+                    found.update((f"{kind} after edits", self._search(kb, asked, None)) for kind, asked in texts.items())
         self.results["search"] = out
 
     def _search(self, kb: KnowledgeBase, texts: list[str], peers: Peers | None) -> dict[str, Any]:
@@ -172,8 +186,16 @@ class Bench:
         with catalog.reading():
             snapshot = kb._state(catalog)
         plans = [plan(parse(text), snapshot, kb._words) for text in texts]
+        used = ranking_weights(kb.config.search)
+
+        def keyword(text: str) -> Any:
+            query = parse(text)
+            named = named_sections(catalog, query)
+            return ranked(catalog, snapshot, query, plan(query, snapshot, kb._words), 5, Filters(), named, used)
+
         asks: dict[str, Callable[[int], Any]] = {
-            "bare": lambda query: engines.lexical(snapshot, plans[query].terms, 5),
+            BARE: lambda query: engines.lexical(snapshot, plans[query].terms, 5),
+            "keyword mode: plan, all fields, grouping": lambda query: keyword(texts[query]),
             "KnowledgeBase.search": lambda query: kb.search(texts[query]),
         }
         if peers is not None:
@@ -205,7 +227,7 @@ class Bench:
 
     def _tokens(self) -> engines.Tokens:
         folder = self.work / "100k"
-        if not (folder / "queries.json").exists():
+        if not (folder / "texts.json").exists():
             data.prepare(self.text, 100_000, self.queries, folder)
         return engines.Tokens(folder)
 
