@@ -199,7 +199,7 @@ def sorted_pairs(
     small = bits + max(highs - 1, 1).bit_length() <= 32
     keys: NDArray[np.integer[Any]] = high.astype(np.uint32 if small else np.uint64)
     keys <<= bits
-    np.bitwise_or(keys, low, out=keys, casting="unsafe")
+    keys |= low.astype(keys.dtype)  # numpy mixes no signed numbers with unsigned ones of 64 bits
     keys.sort()
     return keys, bits
 

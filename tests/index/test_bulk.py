@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.index import bulk
+from kb.index.builder import sorted_pairs
 from kb.index.bulk import Tokens
 from kb.index.segment import MOST_COUNTED, Segment
 
@@ -65,3 +66,11 @@ def test_a_term_counts_at_most_as_often_as_the_format_holds() -> None:
     assert number is not None
     assert segment.text.of(number)[1].tolist() == [MOST_COUNTED]
     assert segment.text.lengths.tolist() == [1000]
+
+
+def test_pairs_too_large_for_32_bits_are_sorted_like_small_ones() -> None:
+    high, low = np.array([3, 1, 3, 2], np.int32), np.array([70_000, 5, 4, 99_999], np.int32)
+    for highs, lows in ((4, 100_000), (1 << 20, 1 << 20)):
+        keys, bits = sorted_pairs(high, low, highs, lows)
+        pairs = [(int(key) >> bits, int(key) & (1 << bits) - 1) for key in keys]
+        assert pairs == sorted(zip(high.tolist(), low.tolist(), strict=True))
