@@ -23,14 +23,15 @@ _SEVERAL_FORMS = 4
 def completions(word: str, snapshot: Snapshot) -> tuple[Form, ...]:
     """Return the words that a word as it is written so far may become, those in the most documents first, each once.
 
-    They weigh no more than a word would that stands wherever one of them does: a rare one among them tells nothing of its
-    own. An identifier that begins no other goes on from its last part.
+    They weigh no more than a word would that stands wherever one of them, or the word itself, does: a rare one among them tells
+    nothing of its own. An identifier that begins no other goes on from its last part.
     """
     spelt = words.normalise(word)
     parts = words.pieces(word)
     found = _beginning(spelt, snapshot) or (_beginning(parts[-1], snapshot) if len(parts) > 1 else [])
     terms = _terms(found, snapshot)
-    held = {term: snapshot.frequency("text", term) or snapshot.frequency("head", term) for term in terms}
+    itself = snapshot.stored_terms(spelt) or ()
+    held = {term: snapshot.frequency("text", term) or snapshot.frequency("head", term) for term in (*terms, *itself)}
     units = snapshot.text.units
     whole = idf(units, min(sum(held.values()), units))
     return tuple(

@@ -79,6 +79,14 @@ def test_the_word_itself_comes_before_those_that_it_begins(base: Base) -> None:
     assert base.ids("call", typing=True)[0] == "call"
 
 
+def test_a_frequent_word_comes_before_a_rare_one_that_it_begins(make_base: MakeBase) -> None:
+    files = {f"call-{number}.md": f"# N\n\nA call was made, number{number} of many.\n" for number in range(8)}
+    made = make_base(files | {"rare.md": "# N\n\nA callosum was made, the only one.\n"})
+    found = made.ids("call", typing=True)
+    assert len(found) == 9
+    assert found[-1] == "rare"
+
+
 def test_a_finished_word_counts_beside_the_unfinished_one(base: Base) -> None:
     assert base.ids("trust cal", typing=True)[:2] in (["trust", "calendar"], ["calendar", "trust"])
 
