@@ -96,7 +96,7 @@ def ranked(
     strange = made.asked >= numbers.LEAST_ASKED and made.support < numbers.LEAST_SUPPORT and not named
     if strange and near.spellings(snapshot) >= numbers.LEAST_VOCABULARY:
         return made, Ranking((), 0, (), ()), None
-    boosts = titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, 1.0)
+    boosts = titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, numbers.ID_BOOST)
 
     def found(made: Plan) -> Ranking:
         return rank_by(

@@ -125,7 +125,7 @@ def search_semantic(
     found = compare(catalog, snapshot, view, vector, masks, [*keyword], numbers.DENSE_CANDIDATES)
     near = _near(catalog, snapshot, view, found, masks, numbers.DENSE_CANDIDATES)
     ids = _ids(catalog, snapshot, {*keyword, *(at for one in near for at in one.cosines)})
-    boosts = search.titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, 1.0)
+    boosts = search.titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, numbers.ID_BOOST)
     fused = _fuse(snapshot, keyword, near, ids, boosts, made.support, settings)
     reranker = dense.reranker(settings.rerank)
     if reranker is not None and fused:

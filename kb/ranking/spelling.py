@@ -26,15 +26,6 @@ from kb.ranking.bm25 import Parameters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SHORTEST = 5
-"""Shorter words are corrected only where a letter was lost or two changed places, and the word found stands beside another word
-of the query: nearly every other short word is one edit away."""
-SHORTEST_IN_COMPANY = 4
-TWO_EDITS_FROM = 9
-"""From this many characters on, two edits are allowed."""
-MOST_COMPARED = 8
-"""Candidates of equal distance that are compared by the company they keep."""
-
 Known = Callable[[str], Sequence[str]]
 """Returns the terms of a spelling that the index holds."""
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -44,7 +35,7 @@ _HEAD = Parameters(weights.K1, weights.HEAD_B)
 
 def allowance(word: str) -> int:
     """Return how many edits a word of its length may be away, in characters."""
-    return 0 if len(word) < SHORTEST_IN_COMPANY else 1 if len(word) < TWO_EDITS_FROM else 2
+    return 0 if len(word) < weights.SPELLING_SHORTEST_IN_COMPANY else 1 if len(word) < weights.SPELLING_TWO_EDITS_FROM else 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +81,7 @@ def candidates(spelt: str, snapshot: Snapshot) -> list[Candidate]:
     found: dict[str, int] = {}
     for segment in snapshot.segments if most else ():
         for candidate in _within_reach(segment, spelt, most):
-            if candidate not in found and (len(spelt) >= SHORTEST or _is_slip(spelt, candidate)):
+            if candidate not in found and (len(spelt) >= weights.SPELLING_SHORTEST or _is_slip(spelt, candidate)):
                 edits = within(spelt, candidate, most)
                 if edits is not None:
                     found[candidate] = edits
@@ -101,7 +92,7 @@ def candidates(spelt: str, snapshot: Snapshot) -> list[Candidate]:
     ]
     least = min((candidate.edits for candidate in held), default=0)
     nearest = [candidate for candidate in held if candidate.edits == least]
-    return sorted(nearest, key=lambda one: (-one.similarity, -one.documents, one.spelling))[:MOST_COMPARED]
+    return sorted(nearest, key=lambda one: (-one.similarity, -one.documents, one.spelling))[: weights.SPELLING_MOST_COMPARED]
 
 
 def _doubts(word: str, snapshot: Snapshot, known: Known) -> list[_Doubt]:
@@ -127,7 +118,7 @@ def _doubts(word: str, snapshot: Snapshot, known: Known) -> list[_Doubt]:
 
 
 def _is_short(doubt: _Doubt) -> bool:
-    return doubt.end - doubt.start < SHORTEST
+    return doubt.end - doubt.start < weights.SPELLING_SHORTEST
 
 
 def _likeliest(doubt: _Doubt, company: _Company, known: Known) -> str | None:

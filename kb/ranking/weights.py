@@ -45,6 +45,17 @@ A word of five letters in one of thirteen has .38. On XQuAD dev in German .2 and
 PART_SHORTEST = 5
 """Characters of the shorter word where a word counts as a part of a compound."""
 
+SPELLING_SHORTEST = 5
+"""Characters of a word from which it is corrected. Shorter words are corrected only where a letter was lost or two changed
+places, and the word found stands beside another word of the query: nearly every other short word is one edit away."""
+SPELLING_SHORTEST_IN_COMPANY = 4
+SPELLING_TWO_EDITS_FROM = 9
+"""From this many characters on, two edits are allowed. With every long word of XQuAD misspelt 8 to 10 are a plateau."""
+SPELLING_MOST_COMPARED = 8
+"""Known words of equal distance that are compared by the company they keep."""
+
+ID_BOOST = 1.0
+"""What a query that names a section's id adds, as a share of the most that words score: such a section comes first."""
 TITLE_BOOST = 0.5
 ALIAS_BOOST = 0.4
 """What a query that is word for word a section's title, or an alias of it, adds, as a share of the most that words score: such
