@@ -35,9 +35,9 @@ class Query:
 
     @property
     def quotes(self) -> bool:
-        """True where the phrases look like quotations inside a sentence: it has at least as many words around them."""
+        """True where the phrases look like quotations inside a sentence: it has some words of its own around them."""
         quoted = sum(map(len, self.phrases))
-        return bool(quoted) and len(self.words) - quoted >= max(quoted, _SENTENCE_WORDS)
+        return bool(quoted) and len(self.words) - quoted >= _SENTENCE_WORDS
 
 
 def parse(text: str, *, typing: bool = False) -> Query:
