@@ -28,8 +28,9 @@ class Plan:
     hits that hold one of `terms` and bring in none themselves. `phrases`: for each word of a phrase the terms that may
     stand for it. `excluded`: for each excluded word its terms; a hit that holds all of one word's terms is left out.
     `corrected`: the query as it was searched, where words were corrected; else None. `support`: the share of the query's
-    weight in words that the base knows, from 0 to 1; `asked`: how many words that is of. `alternatives`: what may stand for
-    some of `terms`, or brings in hits where the base has none of them; `also`: those that a glossary gave, as it spells them.
+    weight in words that the base knows, from 0 to 1; `words`: those words, each with its weight and the terms that may stand
+    for it. `alternatives`: what may stand for some of `terms`, or brings in hits where the base has none of them; `also`:
+    those that a glossary gave, as it spells them.
     """
 
     query: Query
@@ -39,7 +40,7 @@ class Plan:
     excluded: tuple[tuple[str, ...], ...]
     corrected: str | None
     support: float = 1.0
-    asked: int = 0
+    words: tuple[tuple[float, tuple[str, ...]], ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     also: tuple[str, ...] = ()
 
@@ -76,8 +77,8 @@ def plan(
     begun = prefix.begun(query.unfinished, snapshot)
     sure = {word for one in (*named, *begun) for word in one.words}
     corrected = _corrections(read, {*sure, query.unfinished}, snapshot, analyzer) if fuzzy else {}
-    known = total = 0.0
-    asked = 0
+    known = 0.0
+    weighed: list[tuple[float, tuple[str, ...]]] = []
     for word in read:
         if word.is_function:
             function.update(dict.fromkeys(word.terms, 1.0))
@@ -89,8 +90,7 @@ def plan(
             continue  # nothing begins so: what it will become is not known yet
         content.update(dict.fromkeys(terms, 1.0))
         weight = _weight(snapshot, terms)
-        asked += 1
-        total += weight
+        standing = [*terms, *(term for one in named if word.text in one.words for term in one.terms)]
         known += weight if terms or word.text in sure else 0.0
         if not typing and (widen or (fuzzy and not terms and word.text not in sure)):
             for other in near.near(words.normalise(better or word.text), snapshot):
@@ -100,9 +100,12 @@ def plan(
                 into = content if alone else similar
                 for term in _known(snapshot, analyzer, [other.spelling]):
                     into[term] = max(into.get(term, 0.0), weights.NEAR_WEIGHT * other.similarity)
+                    standing += [term] if alone else []
+        weighed.append((weight, tuple(standing)))
     if corrected and glossary is not None:
         named = translate(glossary, [corrected.get(word, word) for word in query.plain], snapshot, analyzer)
-    has_content = asked > 0
+    has_content = bool(weighed)
+    total = sum(weight for weight, _ in weighed)
     chosen = content if has_content else function
     every = prefix.joined(named, begun)
     alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in every], chosen)
@@ -118,7 +121,7 @@ def plan(
         tuple(tuple(_terms(snapshot, analyzer, [words.normalise(word)])) for word in query.excluded),
         _corrected(query.text, corrected),
         min(known / total, 1.0) if total else 1.0,
-        asked,
+        tuple(weighed),
         alternatives,
         also,
     )

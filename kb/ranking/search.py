@@ -92,10 +92,6 @@ def ranked(
 
     `rank_by` stands in for `kb.ranking.ranker.rank` where candidates come from elsewhere.
     """
-
-    strange = made.asked >= numbers.LEAST_ASKED and made.support < numbers.LEAST_SUPPORT and not named
-    if strange and near.spellings(snapshot) >= numbers.LEAST_VOCABULARY:
-        return made, Ranking((), 0, (), ()), None
     boosts = titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, numbers.ID_BOOST)
 
     def found(made: Plan) -> Ranking:
@@ -109,12 +105,43 @@ def ranked(
             weights_=used,
         )
 
-    ranking = found(made)
-    if ranking.total or not query.quotes:
-        return made, ranking, None
-    made = replace(made, phrases=())
-    warning = "no section holds the words in quotes one after the other; searched for them as single words"
-    return made, found(made), warning
+    ranking, warning = found(made), None
+    if query.quotes and not ranking.total:
+        made = replace(made, phrases=())
+        warning = "no section holds the words in quotes one after the other; searched for them as single words"
+        ranking = found(made)
+    if not named and is_about_something_else(snapshot, made, ranking):
+        return made, Ranking((), 0, (), ()), None
+    return made, ranking, warning
+
+
+def is_about_something_else(snapshot: Snapshot, made: Plan, ranking: Ranking) -> bool:
+    """Tell whether a question of some words has little to do with the base: it knows few of them, and the best hit holds fewer.
+
+    In a base of few words an unseen one says little about a question; there nothing is refused.
+    """
+    if len(made.words) < numbers.LEAST_ASKED or made.support >= numbers.LEAST_SUPPORT or not ranking.hits:
+        return False
+    if near.spellings(snapshot) < numbers.LEAST_VOCABULARY:
+        return False
+    held = terms_held(snapshot, ranking.hits[0], [*(term for _, terms in made.words for term in terms)])
+    covered = sum(weight for weight, terms in made.words if not held.isdisjoint(terms))
+    return covered < numbers.LEAST_COVERED * sum(weight for weight, _ in made.words)
+
+
+def terms_held(snapshot: Snapshot, scored: Scored, terms: Sequence[str]) -> set[str]:
+    """Return those of some terms that a hit holds, in its text or one of its names."""
+    segment = snapshot.segments[scored.segment]
+    out = set()
+    for field, starts in (("text", segment.hit_start), ("head", segment.name_start)):
+        first, last = int(starts[scored.hit]), int(starts[scored.hit + 1])
+        for term in terms:
+            number = segment.number_of(term)
+            if number is not None:
+                units = getattr(segment, field).of(number)[0]
+                if int(units.searchsorted(np.int32(first))) < int(units.searchsorted(np.int32(last))):
+                    out.add(term)
+    return out
 
 
 # -- what may be returned --------------------------------------------------------------------------------------

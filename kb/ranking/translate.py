@@ -24,6 +24,11 @@ class Named:
     forms: tuple[Form, ...]
 
     @property
+    def terms(self) -> list[str]:
+        """The terms of the other forms."""
+        return [term for form in self.forms for word in form.words for term in word]
+
+    @property
     def spellings(self) -> list[str]:
         """The spellings of the words."""
         return [spelling for word in self.words for spelling in words.spellings(word)]

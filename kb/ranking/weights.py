@@ -64,7 +64,8 @@ PART_SUPPORT = 0.5
 """How far an unseen word counts as known of which the base knows a part, times their likeness. A word that could be corrected
 counts in full: with .5 one question in seventeen is refused once every long word is misspelt, with 1 one in a hundred and fifty,
 and the dev questions without an answer are refused alike."""
-LEAST_SUPPORT = 0.3
+LEAST_SUPPORT = 0.5
+LEAST_COVERED = 0.3
 LEAST_ASKED = 3
 LEAST_VOCABULARY = 5_000
 """A question of at least three words of which the base knows less than .3, by weight, is about something else:
