@@ -31,7 +31,11 @@ def ask(
     collections: Sequence[str] = (),
     configuration: Configuration | None = None,
 ) -> Run:
-    """Search for every question and fold the hits into units, each at the rank of its best hit."""
+    """Search for every question and fold the hits into units, each at the rank of its best hit.
+
+    The index is brought up to date first: a search alone may answer from what it has, with a warning.
+    """
+    base.index()
     answers = _search(base, questions, DEPTH, collections, configuration)
     ranked = {judged.question.id: _fold(judged.by, answer) for judged, answer in zip(questions, answers, strict=True)}
     # Where several hits fell into one file, those asked for do not fill the ranks that are measured.
