@@ -116,7 +116,7 @@ def ranked(
 
 
 def is_about_something_else(snapshot: Snapshot, made: Plan, ranking: Ranking) -> bool:
-    """Tell whether a question of some words has little to do with the base: it knows few of them, and the best hit holds fewer.
+    """Tell whether a question has little to do with the base: it knows few of the words, and the best hit holds fewer.
 
     In a base of few words an unseen one says little about a question; there nothing is refused.
     """
@@ -125,8 +125,8 @@ def is_about_something_else(snapshot: Snapshot, made: Plan, ranking: Ranking) ->
     if near.spellings(snapshot) < numbers.LEAST_VOCABULARY:
         return False
     held = terms_held(snapshot, ranking.hits[0], [*(term for _, terms in made.words for term in terms)])
-    covered = sum(weight for weight, terms in made.words if not held.isdisjoint(terms))
-    return covered < numbers.LEAST_COVERED * sum(weight for weight, _ in made.words)
+    covered = [weight for weight, terms in made.words if not held.isdisjoint(terms)]
+    return len(covered) < 2 or sum(covered) < numbers.LEAST_COVERED * sum(weight for weight, _ in made.words)
 
 
 def terms_held(snapshot: Snapshot, scored: Scored, terms: Sequence[str]) -> set[str]:
