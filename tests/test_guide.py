@@ -71,7 +71,7 @@ def test_numbers_on_pages_that_people_wrote_are_those_of_the_code(language: str)
     held = pages(language)
     for name, numbers in {
         "ranking.md": (weights.NEAR_LEAST, weights.PART_LEAST, weights.NEAR_WEIGHT, weights.K1, weights.B, builder.LEAD_WORDS),
-        "asking.md": (query.LONGEST, spelling.TWO_EDITS_FROM, spelling.SHORTEST - 1, weights.PREFIX_MOST),
+        "asking.md": (query.LONGEST, weights.SPELLING_TWO_EDITS_FROM, weights.SPELLING_SHORTEST - 1, weights.PREFIX_MOST),
         "install.md": (weights.SNIPPET_CHARACTERS,),
         "errors.md": (int(catalog.BUSY_SECONDS), read.LARGEST_BYTES >> 20),
         "base.md": (config.IndexSettings().refresh_ms, passages.PASSAGE_WORDS, weights.K1, weights.B),
