@@ -10,7 +10,7 @@ from script_files import script
 from kb import config
 from kb.documents import read
 from kb.index import builder, catalog, passages
-from kb.ranking import query, spelling, weights
+from kb.ranking import query, weights
 
 guide = script("guide")
 LANGUAGES = list(guide.LANGUAGES)
