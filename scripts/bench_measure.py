@@ -191,7 +191,9 @@ class Bench:
         def keyword(text: str) -> Any:
             query = parse(text)
             named = named_sections(catalog, query)
-            return ranked(catalog, snapshot, query, plan(query, snapshot, kb._words), 5, Filters(), named, used)
+            return ranked(
+                catalog, snapshot, query, plan(query, snapshot, kb._words), 5, Filters(), named, used, analyzer=kb._words
+            )
 
         asks: dict[str, Callable[[int], Any]] = {
             BARE: lambda query: engines.lexical(snapshot, plans[query].terms, 5),
@@ -223,7 +225,7 @@ class Bench:
             started = clock()
             kb.index()
             times.append(clock() - started)
-        return {**spread(times), "segments": float(kb.status().segments)}
+        return {**spread(times), "count": float(EDITS), "segments": float(kb.status().segments)}
 
     def _tokens(self) -> engines.Tokens:
         folder = self.work / "100k"

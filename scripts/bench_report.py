@@ -90,7 +90,7 @@ def _search(results: dict[str, Any]) -> Iterator[str]:
         yield _table(["queries", "what", "p50 ms", "asked first", "p99 ms", "times plain BM25", "times before the edits"], rows)
     edits = found["edits"]
     yield (
-        f"1,000 edits, each indexed at once: p50 {edits['p50']:.1f} ms, p99 {edits['p99']:.0f} ms;"
+        f"{edits['count']:,.0f} edits, each indexed at once: p50 {edits['p50']:.1f} ms, p99 {edits['p99']:.0f} ms;"
         f" {edits['segments']:.0f} segments after them.\n"
     )
 
