@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -130,6 +133,37 @@ def test_a_fill_that_fails_half_way_goes_on_where_it_was(base: Base, server: Ser
     assert base.search("boundary").warning is None
     right(base, server)
     assert sent < server.count("PUT") - before or skip == 0
+
+
+RUN = """
+import sys
+from kb.base import KnowledgeBase
+from kb.engines import fill
+fill.PUT_POINTS, fill.DOCUMENTS = 40, 5
+KnowledgeBase(sys.argv[1], cache=sys.argv[2]).index()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("request_", [3, 7, 12, 15, 18, 21, 24, 25])  # of 25: making, filling, the name
+def test_a_run_that_is_killed_at_any_request_leaves_nothing_lost_doubled_or_behind(
+    base: Base, server: Server, request_: int
+) -> None:
+    base.write("docs/more.md", "# More\n\nboundary\n")
+    running: list[subprocess.Popen[bytes]] = []
+
+    def kill(what: str) -> None:
+        if len(server.asked) == request_:
+            running[0].kill()
+
+    server.watch = kill
+    running.append(subprocess.Popen([sys.executable, "-c", RUN, str(base.path), str(base.cache)]))
+    assert running[0].wait() == -signal.SIGKILL
+    server.watch = None
+    base.kb.index()
+    with embedded(base) as plain:
+        assert base.search("boundary", limit=10) == plain.search("boundary", limit=10)
+    right(base, server)
 
 
 def test_the_name_never_stands_for_half_a_collection(base: Base, server: Server) -> None:
