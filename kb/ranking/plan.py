@@ -156,12 +156,16 @@ def _alternatives(
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a query, and the terms of it that the index holds; `whole` where it holds every piece of it."""
+    """A word of a query, and the terms of it that the index holds.
+
+    `whole` where it holds every piece of it; `seen` where the word stands somewhere in this very form, or in several pieces.
+    """
 
     text: str
     is_function: bool
     terms: tuple[str, ...]
     whole: bool
+    seen: bool
 
 
 def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _Word:
@@ -174,17 +178,21 @@ def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _W
         found if len(spelling) > 1 or not entire.isalpha() else [] for spelling, found in held.items() if spelling != entire
     ]
     whole = bool(held.get(entire)) or (bool(pieces) and all(pieces))
-    return _Word(word, is_function, tuple(dict.fromkeys(term for terms in held.values() for term in terms)), whole)
+    terms = tuple(dict.fromkeys(term for terms in held.values() for term in terms))
+    seen = len(spellings) > 1 or not entire.isalpha() or snapshot.stored_terms(entire) is not None
+    return _Word(word, is_function, terms, whole, seen)
 
 
 def _corrections(
     read: Sequence[_Word], settled: Set[str | None], snapshot: Snapshot, analyzer: Callable[[], Analyzer]
 ) -> dict[str, str]:
-    unknown = [word.text for word in read if not (word.whole or word.is_function or word.text in settled)]
-    if not unknown:
+    asked = [word for word in read if not (word.is_function or word.text in settled)]
+    unknown = [word.text for word in asked if not word.whole]
+    unseen = [word.text for word in asked if word.whole and not word.seen] if near.small(snapshot) else []
+    if not unknown and not unseen:
         return {}
-    company = [term for word in read if word.whole and not word.is_function for term in word.terms]
-    return spelling.corrections(unknown, company, snapshot, lambda spelt: _known(snapshot, analyzer, [spelt]))
+    company = [t for word in read if word.whole and not word.is_function and word.text not in unseen for t in word.terms]
+    return spelling.corrections(unknown, unseen, company, snapshot, lambda spelt: _known(snapshot, analyzer, [spelt]))
 
 
 def _terms(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:

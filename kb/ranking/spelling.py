@@ -58,10 +58,13 @@ class _Doubt:
     candidates: tuple[Candidate, ...]
 
 
-def corrections(unknown: Iterable[str], company: Iterable[str], snapshot: Snapshot, known: Known) -> dict[str, str]:
+def corrections(
+    unknown: Iterable[str], unseen: Iterable[str], company: Iterable[str], snapshot: Snapshot, known: Known
+) -> dict[str, str]:
     """Return the words that can be corrected, each with what it was most likely meant to be.
 
-    `unknown`: words of the query of which the index lacks a piece; `company`: the terms of those that it knows.
+    `unknown`: words of the query of which the index lacks a piece; `company`: the terms of those that it knows. `unseen`: forms
+    that stand nowhere, of terms that it knows: most are right, but `adress` may be the stem of a word in another language.
     """
     doubts = [doubt for word in unknown for doubt in _doubts(word, snapshot, known)]
     doubts.sort(key=lambda doubt: (len(doubt.candidates) > 1 or _is_short(doubt), len(doubt.candidates)))
@@ -72,6 +75,11 @@ def corrections(unknown: Iterable[str], company: Iterable[str], snapshot: Snapsh
         if best is not None:
             terms += known(best)
             chosen.setdefault(doubt.word, []).append((doubt.start, doubt.end, best))
+    for word in unseen:
+        best = _rather(word, _Company(snapshot, tuple(terms)), snapshot, known)
+        terms += known(words.normalise(word) if best is None else best)
+        if best is not None:
+            chosen[word] = [(0, len(word), best)]
     return {word: _replaced(word, pieces) for word, pieces in chosen.items()}
 
 
@@ -130,6 +138,15 @@ def _likeliest(doubt: _Doubt, company: _Company, known: Known) -> str | None:
     if best <= 0:
         return None if _is_short(doubt) else first.spelling
     return doubt.candidates[kept.index(best)].spelling
+
+
+def _rather(word: str, company: _Company, snapshot: Snapshot, known: Known) -> str | None:
+    """Return the word that goes far better with the others than a form whose term is known, if there is one."""
+    own = known(words.normalise(word))
+    others = [(known(candidate.spelling), candidate.spelling) for candidate in candidates(words.normalise(word), snapshot)]
+    kept = {spelling: company.of(terms) for terms, spelling in others if set(terms).isdisjoint(own)}
+    best = max(kept, key=lambda spelling: kept[spelling], default=None)
+    return best if best is not None and kept[best] > weights.SPELLING_RATHER * company.of(own) else None
 
 
 class _Company:

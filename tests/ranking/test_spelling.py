@@ -69,5 +69,15 @@ def test_a_form_of_a_title_that_was_never_seen_still_names_the_section(ask: Ask)
     assert ask("открытого ядра")[1][0] == "kernel"
 
 
+def test_a_form_that_stands_nowhere_is_corrected_where_another_word_goes_far_better_with_the_rest(tmp_path: Path) -> None:
+    texts = {"post": "Postal address of a customer.", "nobility": "Die Adresse im Grundbuch, Adressen.", "c": "Der Kunde."}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n\n{text}\n", encoding="utf-8")
+    with KnowledgeBase(tmp_path) as base:
+        assert base.search("postal adress").corrected == "postal address"
+        assert base.search("adress Grundbuch").corrected is None
+        assert base.search("adress").corrected is None
+
+
 def test_phrases_are_corrected_too(ask: Ask) -> None:
     assert ask('"temporal daulity"') == ('"temporal duality"', ["duality"])
