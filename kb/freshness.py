@@ -244,9 +244,13 @@ class Current:
         if self._memory is not None:
             return self._memory
         held: Catalog | None = getattr(self._local, "catalog", None)
-        if held is not None:
+        if held is not None and not held.removed:
             return held
         with self._lock:
+            if held is not None:  # somebody has deleted the index under an open process
+                self._opened.remove(held)
+                held.close()
+                self._snapshot = None
             try:
                 assert self._folder is not None
                 self._folder.mkdir(parents=True, exist_ok=True)

@@ -99,6 +99,7 @@ class Catalog:
         self.folder = folder
         self.buffers: dict[str, bytes] = {}  # the segment files of a catalog in memory
         self.known: tuple[tuple[int, int], Any] | None = None  # kept by kb.index.changes
+        self._file = self._identity()
 
     @classmethod
     def open(cls, folder: Path | None) -> Catalog:
@@ -124,6 +125,20 @@ class Catalog:
                 db.close()
             raise named(error) from error
         return catalog
+
+    @property
+    def removed(self) -> bool:
+        """True where the file has been deleted or replaced since it was opened: what is written here reaches nobody."""
+        return self._identity() != self._file
+
+    def _identity(self) -> tuple[int, int] | None:
+        if self.folder is None:
+            return None
+        try:
+            found = (self.folder / "catalog.db").stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     @property
     def made(self) -> bool:

@@ -129,6 +129,8 @@ class Segments:
             # The list of files is taken first: what a later writer adds after it is not ours to judge.
             present = [entry.name for entry in os.scandir(folder)]
             with self._catalog.writing(wait=0.0):
+                if self._catalog.removed:  # the files belong to the catalog that has taken its place
+                    return
                 named = {row.file for row in self._catalog.segments()}
                 for name in present:
                     if name not in named:

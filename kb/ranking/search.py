@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kb.analysis.glossary import Glossary
 
 _LONGEST_NAME = 40
+_ABOUT_SOMETHING_ELSE = "the base knows too few words of this question; ask with those that matter most, or fewer"
 _NO_SNIPPET = snippet.Snippet("", ())
 Rank = Callable[..., Ranking]
 """Ranks as `kb.ranking.ranker.rank` does."""
@@ -111,7 +112,7 @@ def ranked(
         warning = "no section holds the words in quotes one after the other; searched for them as single words"
         ranking = found(made)
     if not named and is_about_something_else(snapshot, made, ranking):
-        return made, Ranking((), 0, (), ()), None
+        return made, Ranking((), 0, (), ()), _ABOUT_SOMETHING_ELSE
     return made, ranking, warning
 
 

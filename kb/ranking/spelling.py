@@ -40,12 +40,16 @@ def allowance(word: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A known spelling that may have been meant; `documents` hold it."""
+    """A known spelling that may have been meant; `documents` hold it.
+
+    `doubtful`: it begins with another letter, which people rarely mistype; the other words of the query have to speak for it.
+    """
 
     spelling: str
     edits: int
     similarity: float
     documents: int
+    doubtful: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +93,14 @@ def candidates(spelt: str, snapshot: Snapshot) -> list[Candidate]:
     found: dict[str, int] = {}
     for segment in snapshot.segments if most else ():
         for candidate in _within_reach(segment, spelt, most):
-            if candidate not in found and (len(spelt) >= weights.SPELLING_SHORTEST or _is_slip(spelt, candidate)):
+            if candidate in found or not candidate.isalpha() or _is_derived(spelt, candidate):
+                continue
+            if len(spelt) >= weights.SPELLING_SHORTEST or _is_slip(spelt, candidate):
                 edits = within(spelt, candidate, most)
                 if edits is not None:
                     found[candidate] = edits
     held = [
-        Candidate(candidate, edits, grams.similarity(spelt, candidate), documents)
+        Candidate(candidate, edits, grams.similarity(spelt, candidate), documents, _begins_otherwise(spelt, candidate))
         for candidate, edits in found.items()
         if (documents := snapshot.documents_with(candidate))
     ]
@@ -130,13 +136,13 @@ def _is_short(doubt: _Doubt) -> bool:
 
 
 def _likeliest(doubt: _Doubt, company: _Company, known: Known) -> str | None:
-    first = doubt.candidates[0]
-    if len(doubt.candidates) == 1 and not _is_short(doubt):
-        return first.spelling
+    sure = [] if _is_short(doubt) else [candidate.spelling for candidate in doubt.candidates if not candidate.doubtful]
+    if len(sure) == len(doubt.candidates) == 1:
+        return sure[0]
     kept = [company.of(known(candidate.spelling)) for candidate in doubt.candidates]
     best = max(kept)
     if best <= 0:
-        return None if _is_short(doubt) else first.spelling
+        return next(iter(sure), None)
     return doubt.candidates[kept.index(best)].spelling
 
 
@@ -186,6 +192,17 @@ class _Company:
 def _is_slip(spelt: str, candidate: str) -> bool:
     """Tell whether a short word lost a letter, or has two in the wrong order."""
     return len(candidate) == len(spelt) + 1 or sorted(candidate) == sorted(spelt)
+
+
+def _is_derived(spelt: str, candidate: str) -> bool:
+    """Tell whether one word is the other with several letters before it: `unauthorised` is no slip for `authorised`."""
+    short, long = sorted((spelt, candidate), key=len)
+    return len(long) - len(short) > 1 and long.endswith(short)
+
+
+def _begins_otherwise(spelt: str, candidate: str) -> bool:
+    """Tell whether the first letter differs, and neither was lost nor changed places with the second."""
+    return spelt[0] != candidate[0] and candidate[1:] != spelt and candidate[:2] != spelt[1::-1]
 
 
 def _within_reach(segment: Segment, spelt: str, most: int) -> list[str]:

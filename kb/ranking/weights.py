@@ -68,15 +68,15 @@ PART_SUPPORT = 0.5
 """How far an unseen word counts as known of which the base knows a part, times their likeness. A word that could be corrected
 counts in full: with .5 one question in seventeen is refused once every long word is misspelt, with 1 one in a hundred and fifty,
 and the dev questions without an answer are refused alike."""
-LEAST_SUPPORT = 0.65
+LEAST_SUPPORT = 0.5
 LEAST_COVERED = 0.25
-LEAST_ASKED = 2
+LEAST_ASKED = 3
 LEAST_VOCABULARY = 15_000
-"""A question of at least two words of which the base knows less than .65, by weight, and the best hit holds less than .25 or a
-single one, is about something else: nothing is returned. Of 550 dev questions to the two bases that are large enough this refuses
-none, of the same with every long word misspelt one in fifty, of questions about other things half to four fifths; .6 to .75 and
-.2 to .35 are a plateau. Only where the index holds so many spellings: with fewer (XQuAD's bases hold 7,500 to 11,500) an unseen
-word says little about a question."""
+"""A question of at least three words of which the base knows less than half, by weight, and the best hit holds less than .25 or a
+single one, is about something else: nothing is returned, and the answer says why. Of 550 dev questions to the two bases that are
+large enough this refuses none; .4 to .65 and .2 to .35 are a plateau for them, and higher values refuse sensible questions that
+share one word with their answer. Only where the index holds so many spellings: with fewer (XQuAD's bases hold 7,500 to 11,500)
+an unseen word says little about a question."""
 WEAK_SUPPORT = 0.5
 """Below this share an answer is marked as weak."""
 

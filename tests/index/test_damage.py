@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from bases import Base
 
+from kb.base import KnowledgeBase
 from kb.errors import IndexDamaged
 
 MakeBase = Callable[..., Base]
@@ -126,3 +128,17 @@ def test_files_that_no_state_names_are_swept(make_base: MakeBase) -> None:
     files = sorted(path.name for path in (folder_of(base) / "segments").iterdir())
     assert len(files) == base.kb.status().segments
     assert base.ids("alpha") == ["a"]
+
+
+def test_an_index_deleted_under_an_open_process_is_made_again(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# A\n\nalpha\n"})
+    assert base.ids("alpha") == ["a"]
+    shutil.rmtree(base.cache)
+    with KnowledgeBase(base.path, cache=base.cache) as other:
+        other.index()
+        base.write("b.md", "# B\n\nbeta\n")
+        assert base.ids("beta") == ["b"]
+        assert base.ids("alpha") == ["a"]
+        assert [result.id for result in other.search("beta").results] == ["b"]
+    shutil.rmtree(base.cache)
+    assert base.ids("beta") == ["b"]

@@ -46,7 +46,7 @@ def test_a_word_with_inner_capitals_is_corrected_as_a_whole(ask: Ask) -> None:
 
 def test_a_capital_that_slipped_into_a_word_is_no_second_word(ask: Ask) -> None:
     assert ask("tEmporal Daulity")[1][0] == "duality"
-    assert ask("xTemporal") == ("temporal", ["duality"])
+    assert ask("xTemporal duality") == ("temporal duality", ["duality"])
 
 
 def test_of_equally_near_words_the_one_that_goes_with_the_rest_is_chosen(ask: Ask) -> None:
@@ -77,6 +77,16 @@ def test_a_form_that_stands_nowhere_is_corrected_where_another_word_goes_far_bet
         assert base.search("postal adress").corrected == "postal address"
         assert base.search("adress Grundbuch").corrected is None
         assert base.search("adress").corrected is None
+
+
+def test_a_word_with_a_negation_before_it_is_no_slip_of_the_word(ask: Ask) -> None:
+    assert ask("uncommitment")[0] is None
+    assert ask("intemporal")[0] is None
+
+
+def test_another_first_letter_needs_the_company_of_the_rest(ask: Ask) -> None:
+    assert ask("fuality")[0] is None
+    assert ask("temporal fuality")[0] == "temporal duality"
 
 
 def test_phrases_are_corrected_too(ask: Ask) -> None:
