@@ -89,6 +89,25 @@ def test_function_words_of_a_form_are_matched_but_not_searched(tmp_path: Path) -
     assert named(held, "the description of a method") == []
 
 
+def test_words_that_come_again_are_named_once(tmp_path: Path) -> None:
+    held = made(tmp_path, CONTEXT)
+    assert named(held, "trust bounded context trust bounded context trusts") == [
+        ("trust", ["доверие", "Vertrauen", "Zuversicht"]),
+        ("bounded context", ["ограниченный контекст", "граница контекста", "abgegrenzter Kontext"]),
+        ("trusts", ["доверие", "Vertrauen", "Zuversicht"]),
+    ]
+
+
+def test_a_question_brings_in_so_many_forms_at_most(tmp_path: Path) -> None:
+    several = glossary.MOST_LOOKED_AT
+    shared = "".join(f"[[terms]]\nde = 'Miete'\nen = 'rent {n}'\n" for n in range(2 * several))
+    ((words_, others),) = named(made(tmp_path, f"{shared}{CONTEXT}"), "Miete trust")
+    assert (words_, others) == ("Miete", [f"rent {n}" for n in range(several // 2)])
+    numbered = "".join(f"[[terms]]\nde = 'Ding {n}'\nen = 'thing {n}'\n" for n in range(2 * several))
+    found = named(made(tmp_path, numbered), " ".join(f"Ding {n}" for n in range(2 * several)))
+    assert found == [(f"Ding {n}", [f"thing {n}"]) for n in range(several // 2)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -102,6 +121,7 @@ def test_function_words_of_a_form_are_matched_but_not_searched(tmp_path: Path) -
         ("[[terms]]\nen = ['a', 1]\nde = 'b'", "en must be a text or a list of texts"),
         ("[[terms]]\nen = '...'\nde = 'b'", "'...' has 0 words; write a form of 1 to 8"),
         ("[[terms]]\nen = 'a b c d e f g h i'\nde = 'b'", "has 9 words"),
+        (f"[[terms]]\nen = {[f'form {n}' for n in range(glossary.MOST_OF_TERM)]}\nde = 'b'", "it has 101 forms; 100 at most"),
         ("[[terms]\n", "is not valid TOML"),
     ],
 )
@@ -128,7 +148,7 @@ def test_what_was_worked_out_is_kept_until_the_file_changes(tmp_path: Path, monk
     again = glossary.read(path, none, tmp_path / "cache")
     assert named(again, "уровень доверия") == named(first, "уровень доверия")
     (kept,) = [file for file in (tmp_path / "cache").iterdir() if file.name.startswith("glossary-")]
-    kept.write_text(kept.read_text(encoding="utf-8").replace('"first"', '"other"'), encoding="utf-8")
+    kept.write_text(kept.read_text(encoding="utf-8").replace('"keyed"', '"other"'), encoding="utf-8")
     assert named(glossary.read(path, lambda: ANALYZER, tmp_path / "cache"), "trust") == named(first, "trust")
     path.write_text('[[terms]]\nen = "new"\nde = "neu"\n', encoding="utf-8")
     assert len(glossary.read(path, lambda: ANALYZER, tmp_path / "cache")) == 1
