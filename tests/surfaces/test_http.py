@@ -58,6 +58,7 @@ def test_arguments_may_come_as_a_json_object(served: Served) -> None:
         ("/api/search?query=a&limit=0", "limit must be from 1 to 50, got 0"),
         ("/api/search?query=a&limit=many", "limit must be a whole number"),
         ("/api/search?query=a&query=b", "query stands twice"),
+        ("/api/search?query=a&typing=", "typing must be true or false, got ''"),
         ("/api/search?query=a&depth=1", "valid: query, limit"),
         ("/api/search?query=a&collection=nowhere", "unknown collection 'nowhere'; there are: docs, rules, pages"),
         ("/api/search?query=" + "a" * 8193, "8192 at most"),

@@ -10,7 +10,7 @@ from typing import Any
 from kb.errors import ArgumentError
 from kb.surfaces.operations.model import Argument, Operation
 
-_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "": True, "false": False, "0": False, "no": False, "off": False}
+_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
