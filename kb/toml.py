@@ -23,7 +23,7 @@ def read(path: Path) -> dict[str, Any]:
     import tomllib  # on first use: most bases have no kb.toml
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a byte-order mark
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be read: {error}") from error
     except tomllib.TOMLDecodeError as error:

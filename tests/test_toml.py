@@ -47,3 +47,9 @@ def test_what_is_no_toml_is_an_error_in_one_line(tmp_path: Path) -> None:
     path = _old(tmp_path / "kb.toml", "a = " + "[" * 5000 + "]" * 5000 + "\n")
     with pytest.raises(ConfigError, match="is nested too deeply"):
         remembered(path, tmp_path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "kb.toml"
+    path.write_text("a = 1\n", encoding="utf-8-sig")
+    assert read(path) == {"a": 1}

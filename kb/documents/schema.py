@@ -97,7 +97,7 @@ def load(path: Path) -> Schema:
 @lru_cache(maxsize=32)
 def _parsed(path: Path, data: bytes) -> Schema:
     try:
-        return Schema.model_validate(tomllib.loads(data.decode("utf-8")))
+        return Schema.model_validate(tomllib.loads(data.decode("utf-8-sig")))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"schema {path} is not valid TOML: {error}") from error
     except ValidationError as error:
