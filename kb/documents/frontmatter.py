@@ -71,19 +71,26 @@ def split(source: str, text: str) -> FrontMatter:
             return _no_front_matter(source)
         return FrontMatter({}, body_line, (f"{source}:1: front matter over 64 KiB, ignored",))
     try:
-        values, raw = _yaml(inner)
+        values, raw, twice = _yaml(inner)
     except _Refused as refused:
         return FrontMatter({}, body_line, (f"{source}:1: front matter {refused}, ignored",))
     except _BadYaml as bad:
         if not _looks_like_pairs(inner):
             return _no_front_matter(source)
-        raw = _literal(inner)
+        raw, twice = _literal(inner)
         warning = f"{source}:{bad.line + 1}: front matter is not valid YAML ({bad.problem}), read line by line"
         front = _checked(source, inner, dict(raw), raw, body_line)
-        return replace(front, warnings=(warning, *front.warnings))
+        return replace(front, warnings=(warning, *_repeated(source, twice), *front.warnings))
     if values is None or not all(_is_name(key) for key in values):
         return _no_front_matter(source)
-    return _checked(source, inner, values, raw, body_line)
+    front = _checked(source, inner, values, raw, body_line)
+    return replace(front, warnings=(*_repeated(source, twice), *front.warnings))
+
+
+def _repeated(source: str, twice: Mapping[str, int]) -> Iterator[str]:
+    """Yield a warning for each key that stands again at a line: of its values only the last is kept."""
+    for key, line in twice.items():
+        yield f"{source}:{line}: {_whole(key)[:_LONGEST_KEY]} stands twice in the front matter, the last counts"
 
 
 def _no_front_matter(source: str) -> FrontMatter:
@@ -103,8 +110,11 @@ class _BadYaml(Exception):
         self.line = line
 
 
-def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str]]:
-    """The mapping and, for its plain values, the text as written; `None` where the YAML is no mapping."""
+def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str], dict[str, int]]:
+    """The mapping, for its plain values the text as written, and the line where a key stands again.
+
+    `None` where the YAML is no mapping.
+    """
     import yaml
 
     # The C parser recurses without a limit of its own; the Python one raises.
@@ -115,12 +125,19 @@ def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str]]:
         loader = loader_class(_SURROGATES.sub(_joined, inner))
         node = loader.get_single_node()
         if node is None:
-            return {}, {}
+            return {}, {}, {}
         if not isinstance(node, yaml.MappingNode):
-            return None, {}
+            return None, {}, {}
+        twice: dict[str, int] = {}
+        nodes: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            name = str(key.value)
+            if name in nodes:
+                twice[name] = key.start_mark.line + 2
+            nodes[name] = value
         raw = {
-            str(key.value): value.value
-            for key, value in node.value
+            name: value.value
+            for name, value in nodes.items()
             if isinstance(value, yaml.ScalarNode) and value.tag != "tag:yaml.org,2002:null"
         }
         data = loader.construct_document(node)
@@ -135,7 +152,7 @@ def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str]]:
         if loader is not None:
             loader.dispose()
     plain = _Plain()
-    return {plain.text(key): plain.value(value, 1) for key, value in data.items()}, raw
+    return {plain.text(key): plain.value(value, 1) for key, value in data.items()}, raw, twice
 
 
 class _Plain:
@@ -185,16 +202,19 @@ def _looks_like_pairs(inner: str) -> bool:
     return opens and all(pair or _CONTINUED.match(line) for pair, line in zip(pairs, lines, strict=True))
 
 
-def _literal(inner: str) -> dict[str, str]:
+def _literal(inner: str) -> tuple[dict[str, str], dict[str, int]]:
     values: dict[str, str] = {}
-    for line in inner.split("\n"):
+    twice: dict[str, int] = {}
+    for number, line in enumerate(inner.split("\n"), 2):
         pair = _PAIR.fullmatch(line)
         if pair and pair.group(2):
             text = pair.group(2).strip()
             if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
                 text = text[1:-1]
+            if pair.group(1) in values:
+                twice[pair.group(1)] = number
             values[pair.group(1)] = text
-    return values
+    return values, twice
 
 
 class _Checker:

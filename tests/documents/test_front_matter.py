@@ -51,6 +51,23 @@ def test_bad_yaml_is_read_line_by_line_with_one_warning(inner: str, key: str, va
     assert made.warnings[0].startswith("a.md:3: front matter is not valid YAML")
 
 
+def test_a_key_that_stands_twice_is_a_warning_where_it_stands_again() -> None:
+    made = front("title: A\naliases: [one]\ntitle: B\naliases:\n- two")
+    assert (made.title, [name.text for name in made.aliases]) == ("B", ["two"])
+    assert made.warnings == (
+        "a.md:4: title stands twice in the front matter, the last counts",
+        "a.md:5: aliases stands twice in the front matter, the last counts",
+    )
+    broken = front("title: A\ntitle: b: c")
+    assert broken.title == "b: c"
+    assert broken.warnings[1:] == ("a.md:3: title stands twice in the front matter, the last counts",)
+
+
+def test_of_a_text_and_a_list_under_one_key_the_last_counts_too() -> None:
+    assert front("title: A\ntitle: [B]").title is None
+    assert front("title: [B]\ntitle: A").title == "A"
+
+
 def test_a_windows_path_is_no_trouble() -> None:
     assert front("key: C:\\x").values == {"key": "C:\\x"}
 
