@@ -35,6 +35,7 @@ FILES = (100, 1000)
 """In how many files the 100,000 sections of the whole search lie."""
 BARE = "plain BM25 of the same terms"
 REPOSITORY = Path(__file__).resolve().parents[1]
+SHARED = REPOSITORY.parent / "shared" / "data"
 clock = time.process_time
 """CPU time of all threads: some engines answer in threads of their own."""
 
@@ -255,7 +256,8 @@ class Bench:
 
     def start(self) -> None:
         """What the command costs from its start, and opening a million passages."""
-        base = next((path for path in (self.text / "fpf" / "docs", self.text) if path.is_dir()), self.text)
+        folders = (self.text / "fpf" / "docs", SHARED / "fpf" / "docs", self.text)
+        base = next(path for path in folders if path.is_dir() and any(path.rglob("*.md")))
         copy = self.work / "start"
         if not copy.exists():
             shutil.copytree(base, copy)
