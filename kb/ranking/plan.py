@@ -10,7 +10,7 @@ from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.languages import is_function_word
 from kb.index.snapshot import Snapshot
-from kb.ranking import near, prefix, spelling, weights
+from kb.ranking import near, prefix, weights
 from kb.ranking.alternatives import Alternatives, Form
 from kb.ranking.bm25 import idf
 from kb.ranking.query import Query
@@ -191,6 +191,8 @@ def _corrections(
     unseen = [word.text for word in asked if word.whole and not word.seen] if near.small(snapshot) else []
     if not unknown and not unseen:
         return {}
+    from kb.ranking import spelling  # on use: most queries hold known words alone
+
     company = [t for word in read if word.whole and not word.is_function and word.text not in unseen for t in word.terms]
     return spelling.corrections(unknown, unseen, company, snapshot, lambda spelt: _known(snapshot, analyzer, [spelt]))
 
