@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -20,6 +19,7 @@ from kb.likeness import Likeness
 from kb.pages import Pages
 from kb.ranking.query import LONGEST
 from kb.reading import checks
+from kb.records import replace
 from kb.toml import remembered
 
 if TYPE_CHECKING:

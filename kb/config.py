@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kb import toml
 from kb.errors import ConfigError
+from kb.records import names_of, record, replace
 
 T = TypeVar("T")
 CONFIG_NAME = "kb.toml"
@@ -21,7 +21,7 @@ ENGINES = ("embedded", "qdrant")
 SCORINGS = ("lucene", "okapi", "plus", "l")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Collection:
     """One collection: a root folder (or file) and how its documents are read.
 
@@ -44,7 +44,7 @@ class Collection:
     schema: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexSettings:
     """How the index is made and kept: `refresh_ms` a search may spend on it, `passage_words` a passage aims at."""
 
@@ -52,7 +52,7 @@ class IndexSettings:
     passage_words: int = 200
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SearchSettings:
     """How sections are ranked. The weights and where they come from stand in `kb.ranking.weights`."""
 
@@ -62,7 +62,7 @@ class SearchSettings:
     fuzzy: bool = True  # correct words that the index has never seen
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SemanticSettings:
     """Which embedding model semantic mode uses, and how its ranking is joined with that by keywords.
 
@@ -80,7 +80,7 @@ class SemanticSettings:
     rerank: str = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ServeSettings:
     """Where `kb serve` listens, and which names and origins may ask beside its own. The token comes from KB_TOKEN only."""
 
@@ -90,7 +90,7 @@ class ServeSettings:
     allowed_origins: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EngineSettings:
     """What finds candidates for the ranking: the index of this machine, or a Qdrant server.
 
@@ -103,17 +103,17 @@ class EngineSettings:
     prefix: str = "kb"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """A base: where it is, its collections and settings. `named` is false where nobody said which base to use."""
 
     path: Path
     collections: tuple[Collection, ...]
-    index: IndexSettings = field(default_factory=IndexSettings)
-    search: SearchSettings = field(default_factory=SearchSettings)
-    semantic: SemanticSettings = field(default_factory=SemanticSettings)
-    serve: ServeSettings = field(default_factory=ServeSettings)
-    engine: EngineSettings = field(default_factory=EngineSettings)
+    index: IndexSettings = IndexSettings()
+    search: SearchSettings = SearchSettings()
+    semantic: SemanticSettings = SemanticSettings()
+    serve: ServeSettings = ServeSettings()
+    engine: EngineSettings = EngineSettings()
     named: bool = True
 
 
@@ -211,7 +211,7 @@ def _serve(path: Path, data: object, trusted: bool) -> ServeSettings:
     """Return where to listen; a kb.toml that nobody named may not open the base to other machines, names or origins."""
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: serve must be a table: [serve]")
-    _known(path, "serve.", data, tuple(entry.name for entry in fields(ServeSettings)))
+    _known(path, "serve.", data, names_of(ServeSettings))
     opening = [key for key in ("host", "allowed_hosts", "allowed_origins") if key in data]
     if opening and not trusted:
         raise ConfigError(f"{path}: serve.{opening[0]} is set; name this kb.toml with --base to allow that")
@@ -257,13 +257,10 @@ def _model(path: Path, key: str, value: str, names: tuple[str, ...], trusted: bo
     return str(folder)
 
 
-_COLLECTION_KEYS = tuple(entry.name for entry in fields(Collection))
-
-
 def _collection(path: Path, entry: object, trusted: bool) -> Collection:
     if not isinstance(entry, dict):
         raise ConfigError(f"{path}: [[collections]] must be tables with a name and a root")
-    _known(path, "collections.", entry, _COLLECTION_KEYS)
+    _known(path, "collections.", entry, names_of(Collection))
     for key in ("name", "root"):
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             raise ConfigError(f"{path}: every [[collections]] needs {key} as a text")
@@ -332,14 +329,14 @@ def _file(path: Path, name: str, key: str, value: object, trusted: bool) -> Path
     return resolved
 
 
-def _section(path: Path, name: str, data: object, kind: type[T]) -> T:
+def _section(path: Path, name: str, data: object, kind: Callable[[], T]) -> T:
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: {name} must be a table: [{name}]")
-    known = {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
-    _known(path, f"{name}.", data, tuple(known))
+    usual = kind()
+    _known(path, f"{name}.", data, names_of(usual))
     values: dict[str, Any] = {}
     for key, value in data.items():
-        wanted = type(known[key].default)
+        wanted = type(getattr(usual, key))
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         values[key] = _typed(
@@ -349,7 +346,7 @@ def _section(path: Path, name: str, data: object, kind: type[T]) -> T:
             wanted,
             {int: "a whole number", float: "a number", bool: "true or false"}.get(wanted, "a text"),
         )
-    return kind(**values)
+    return replace(usual, **values)
 
 
 def _known(path: Path, prefix: str, data: Mapping[str, object], valid: tuple[str, ...]) -> None:

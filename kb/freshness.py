@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +16,7 @@ from kb.errors import IndexBusy, IndexDamaged, IndexUnwritable
 from kb.index import changes
 from kb.index.catalog import Catalog, named
 from kb.index.fingerprint import fingerprint
+from kb.records import record
 
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
@@ -38,7 +38,7 @@ A server sets it to the arrival of a request, so that many requests that wait si
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Freshness:
     """How the index stands against the files: a warning, and (collection, source) of files that have changed since."""
 

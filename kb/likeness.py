@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kb.config import Config
 from kb.errors import ArgumentError
 from kb.reading import checks
+from kb.records import replace
 
 if TYPE_CHECKING:
     from kb.embedding.protocol import Matrix

@@ -12,7 +12,6 @@ any inflected form of its words stands for it, by the same stems that the index 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,6 +21,7 @@ from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
 from kb.analysis.languages import is_function_word
 from kb.errors import ConfigError
+from kb.records import record
 
 MOST_WORDS = 8
 """Words of a form; what is longer is a sentence, and stands in no question word for word."""
@@ -40,7 +40,7 @@ _Raw: TypeAlias = Sequence[Any]
 _Keyed: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """One form of a term as it is written. `key`: the term of each of its words under its language, function words too.
 
@@ -54,7 +54,7 @@ class Form:
     terms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Match:
     """Words of a question, from position `start` up to `end`, that are a form of a term; `others` are what else it is called."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kb.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class PassageRef:
     """Where the answering passage stands: the deepest section that holds it, and its 1-based lines in the file."""
 
@@ -20,7 +21,7 @@ class PassageRef:
         return {"id": self.id, "title": self.title, "lines": list(self.lines)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """One hit of a search."""
 
@@ -65,7 +66,7 @@ class Result:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SearchAnswer:
     """What a search found: `total` sections match, `results` are the page asked for.
 

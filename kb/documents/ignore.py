@@ -6,8 +6,9 @@ The pattern library is imported by the first pattern, not before: most folders h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kb.records import record
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -16,7 +17,7 @@ IGNORE_FILES = (".gitignore", ".kbignore")
 _LARGEST_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rules:
     """The patterns of one folder's ignore files, and those of the folders above."""
 

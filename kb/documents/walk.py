@@ -12,18 +12,18 @@ import stat
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kb.documents.ignore import IGNORE_FILES, Rules, rules_of
 from kb.errors import BaseUnusable
+from kb.records import record
 
 _READ = (".md", ".markdown", ".html", ".htm", ".txt", ".text")
 _FOLDERS = frozenset({"node_modules", "__pycache__"})
 _EDITOR = ("~", ".swp", ".swo", ".tmp")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileStat:
     """One file: `source` relative to the root (posix, NFC), size in bytes, time of change in ns, `path` on disk."""
 
@@ -33,7 +33,7 @@ class FileStat:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Walk:
     """`files` ordered by source; `skipped` counts files of kinds that are not read, by suffix (`"pdf": 3`).
 

@@ -70,7 +70,7 @@ class NarrowSnapshot(Snapshot):
 def narrow(snapshot: Snapshot, hits: Sequence[NDArray[np.int64]]) -> NarrowSnapshot:
     """Return a snapshot of some hits: for each segment their positions, ascending."""
     segments = tuple(NarrowSegment(segment, chosen) for segment, chosen in zip(snapshot.segments, hits, strict=True))
-    out = NarrowSnapshot(snapshot.generation, snapshot.languages, segments, snapshot.text, snapshot.head)
+    out = NarrowSnapshot(snapshot.generation, snapshot.languages, segments, snapshot.text, snapshot.head, {})
     object.__setattr__(out, "_whole", snapshot)  # frozen, as its parent is
     return out
 

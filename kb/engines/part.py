@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kb.config import Config
 from kb.errors import ConfigError
+from kb.records import replace
 
 if TYPE_CHECKING:
     from kb.embedding.protocol import Matrix

@@ -13,7 +13,6 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from kb.errors import IndexBusy, IndexDamaged, IndexUnwritable, KBError
 from kb.index.segment import Dead
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +76,7 @@ CREATE INDEX blocks_repeated ON blocks (collection, documents) WHERE documents >
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SegmentRow:
     """What the catalog says of one segment: its file, its live totals, and what is dead in it."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kb.config import Collection
 from kb.documents.walk import FileStat, Walk, walk
 from kb.index.catalog import Catalog
+from kb.records import record
 
 _DOUBT_NS = 2_000_000_000
 """A file changed within two seconds before it was read may have changed again without a new time stamp."""
@@ -25,7 +25,7 @@ class Known(NamedTuple):
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """A file that is new, changed, or in doubt; `known` is what the catalog holds of it."""
 
@@ -39,13 +39,13 @@ class Candidate:
         return self.known is not None and (self.file.size, self.file.mtime_ns) == (self.known.size, self.known.mtime)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Changes:
     """Everything that an update would look at."""
 
     candidates: tuple[Candidate, ...]
     gone: tuple[int, ...]  # document numbers
-    walks: Mapping[str, Walk] = field(default_factory=dict)
+    walks: Mapping[str, Walk]
 
     @property
     def bytes(self) -> int:

@@ -13,7 +13,6 @@ import copy
 import sys
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from kb.index.arrays import ArrayFile
 from kb.index.vocabulary import Vocabulary
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ MOST_COUNTED = 255
 _MOST_NUMBERS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dead:
     """What later writes have removed from a segment.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from kb.analysis.analyzer import Analyzer
 from kb.index.arrays import ArrayFile
 from kb.index.catalog import Catalog, SegmentRow
 from kb.index.segment import Postings, Segment, dead_count
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_REMEMBERED = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Totals:
     """Live units of a field and their mean length in terms."""
 
@@ -27,7 +27,7 @@ class Totals:
     mean: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """The segments of one generation. Frequencies and totals count what is live, so they equal those of a new index."""
 
@@ -36,7 +36,7 @@ class Snapshot:
     segments: tuple[Segment, ...]
     text: Totals
     head: Totals
-    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # kept by kb.ranking
+    memo: dict[str, Any]  # kept by kb.ranking
 
     def terms_of(self, spelling: str, analyzer: Callable[[], Analyzer]) -> tuple[str, ...]:
         """Return the terms of a spelling: as stored where it is known, else worked out by the analyzer."""
@@ -141,6 +141,7 @@ def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:
         tuple(segments),
         _totals([(row.units, row.unit_terms) for row in rows]),
         _totals([(row.names, row.name_terms) for row in rows]),
+        {},
     )
 
 

@@ -8,7 +8,6 @@ search engines, over what BM25 gives each; a form of several words counts where 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, impacts
 from kb.ranking.bm25 import Parameters, WeightedTerm
+from kb.records import record, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kb.ranking.impacts import Impacts
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """One alternative: its text, for each of its words the terms that may stand for it, and what it counts for.
 
@@ -37,7 +37,7 @@ class Form:
     given: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alternatives:
     """`terms` of the query and the forms that may stand for all of them; no term is in two of these, nor in both parts."""
 
@@ -45,7 +45,7 @@ class Alternatives:
     forms: tuple[Form, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Weighed:
     """Alternatives as they stand in one field: `own` of the query, and for each form its text and its words' terms."""
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +25,7 @@ from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot, Totals
 from kb.ranking import impacts
 from kb.ranking.impacts import Impacts
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ SPARE = 4
 """Arrays of zeros of one length that a segment keeps: as many as queries are likely to be answered side by side."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameters:
     """k1 and b of one field, and the variant; `delta` counts in the variants `plus` and `l`."""
 
@@ -59,7 +59,7 @@ class Parameters:
         return _DELTA.get(self.scoring, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WeightedTerm:
     """A query term with its weight in one field; `frequency` is the number of live units that hold it.
 

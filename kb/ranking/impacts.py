@@ -7,12 +7,12 @@ that stands in many units is kept as one number for every unit: adding a whole a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kb.index.segment import Postings, Segment
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ _MOST_KEPT = 512 << 20
 """Bytes that are kept for a segment: as many as its file has, from 64 to 512 MB; what was used longest ago goes first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Impacts:
     """What a term adds: `values` for each of `units`, ascending, or for every unit where `units` is None; `most` of them.
 

@@ -7,7 +7,6 @@ all, and a part of a German compound, may bring in sections by themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from kb.index import grams
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import weights
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COMPOUNDING = {"de", "nl", "sv", "da", "no", "fi", "hu", "et"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Near:
     """A spelling like the one looked for; `similarity` from 0 to 1; `part`: one of the two is a part of the other."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kb.analysis import words
@@ -15,12 +14,13 @@ from kb.ranking.alternatives import Alternatives, Form
 from kb.ranking.bm25 import idf
 from kb.ranking.query import Query
 from kb.ranking.translate import Named, translate
+from kb.records import record, replace
 
 if TYPE_CHECKING:
     from kb.analysis.glossary import Glossary
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """What is scored for a query.
 
@@ -154,7 +154,7 @@ def _alternatives(
     return tuple(out), tuple(also)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Word:
     """A word of a query, and the terms of it that the index holds.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from kb.ranking import weights
 from kb.ranking.alternatives import Form
 from kb.ranking.bm25 import idf
 from kb.ranking.translate import Named
+from kb.records import replace
 
 _SEVERAL_FORMS = 4
 """Spellings that are looked at for each word that may be taken: many are forms of one word."""

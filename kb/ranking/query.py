@@ -7,9 +7,9 @@ belong to the language of the question and ask for nothing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from kb.analysis import words
+from kb.records import record
 
 _SENTENCE_WORDS = 4
 LONGEST = 8192
@@ -19,7 +19,7 @@ _QUOTED = re.compile(r'"([^"]*)"')
 _EXCLUDED = re.compile(r"(?:(?<=\s)|^)-(?=[^\s-])")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Query:
     """What a query asks for. `words` are those of the phrases too; all are spelt as the user wrote them.
 
@@ -30,7 +30,7 @@ class Query:
     words: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
     excluded: tuple[str, ...]
-    plain: tuple[str, ...] = field(default=(), compare=False)
+    plain: tuple[str, ...] = ()
     unfinished: str | None = None
 
     @property

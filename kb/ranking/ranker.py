@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from kb.ranking.alternatives import Form, Weighed
 from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.ranking.plan import Plan
 from kb.ranking.touched import Field, Shares, Touched
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ _FLOOR = {"lucene": 0.0}
 _HEAD = Parameters(weights.K1, weights.HEAD_B)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Weights:
     """Parameters of a ranking: BM25's for both fields, and what each part adds."""
 
@@ -46,7 +46,7 @@ class Weights:
     title: float = weights.HEAD_WEIGHT
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scored:
     """A ranked hit: where it lies, its score, the units of its two best passages (-1 for none) and its best name."""
 
@@ -59,7 +59,7 @@ class Scored:
     named: float  # what naming its id added
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ranking:
     """All that was found: `total` groups, and the best hits, one a group, in order of score (ties by `key`).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from kb.ranking.alternatives import explained
 from kb.ranking.plan import Plan, plan
 from kb.ranking.query import Query, parse
 from kb.ranking.ranker import HitMask, Ranking, Scored, Weights, holding, lead_units, mask_of, rank
+from kb.records import record, replace
 
 if TYPE_CHECKING:
     from kb.analysis.glossary import Glossary
@@ -31,7 +31,7 @@ Rank = Callable[..., Ranking]
 """Ranks as `kb.ranking.ranker.rank` does."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Filters:
     """Which hits may be returned; empty means all."""
 

@@ -6,15 +6,15 @@ What is said of sections stays the same until the next write and is kept with th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kb.answers import PassageRef
 from kb.index.catalog import Catalog
 from kb.index.snapshot import Snapshot
 from kb.reading.paths import breadcrumb
+from kb.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shown:
     """A section as answers name it: `path` is its breadcrumb, `languages` those of all its variants."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kb.analysis import words
 from kb.ranking.weights import SNIPPET_CHARACTERS
+from kb.records import record
 
 _MOST_MATCHES = 200
 _MOST_CHUNKS = 1 << 15
@@ -14,7 +14,7 @@ _BEFORE = 40
 _ELLIPSIS = "…"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snippet:
     """At most 240 characters of source text, whole words; `highlights` are [start, end) offsets in characters."""
 

@@ -7,7 +7,6 @@ hits at once, on fewer of them: sums are added in the same order, so the scores 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from kb.index.segment import LEAD, Segment
 from kb.ranking import alternatives, bm25, impacts
 from kb.ranking.alternatives import Weighed
 from kb.ranking.bm25 import Parameters, WeightedTerm
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ _FEW_SHARE = 1 / 4
 """Up to this share of all positions, sorting them is faster than marking them: the measured break-even."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Field:
     """A field's part of a query: its terms, what may stand for them, the mean length of the field's units, BM25's parameters."""
 
@@ -39,7 +39,7 @@ class Field:
         return [*self.terms, *(term for one in self.instead for term in one.terms)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shares:
     """What the best passage, the next best, the lead and the best name add to a hit, as shares of their scores."""
 
@@ -49,7 +49,7 @@ class Shares:
     title: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Touched:
     """Hits of one segment, ascending, with their scores; and the scores of all units and names, 0 where nothing is held.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.analysis import words
@@ -11,12 +10,13 @@ from kb.analysis.analyzer import Analyzer
 from kb.index.snapshot import Snapshot
 from kb.ranking import weights
 from kb.ranking.alternatives import Form
+from kb.records import record
 
 if TYPE_CHECKING:
     from kb.analysis import glossary as glossaries
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """Words of a question that name a term, and the other forms of it that the base holds."""
 

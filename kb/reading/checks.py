@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from kb.errors import ArgumentError
+from kb.records import record
 
 _LONGEST_ID = 512
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """Which raw lines to give: from `offset` (1-based, clamped to 1), at most `limit` of them."""
 
