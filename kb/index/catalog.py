@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kb.errors import IndexBusy, IndexDamaged, IndexUnwritable, KBError
-from kb.index.segment import Dead
+from kb.index.dead import Dead
 from kb.records import record
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -297,4 +296,6 @@ def named(error: Exception) -> KBError:
 
 
 def _ints(blob: bytes) -> NDArray[np.int32]:
+    import numpy as np  # the look at the files before every answer does without
+
     return np.frombuffer(blob, dtype=np.int32)

@@ -9,7 +9,6 @@ trace in scores.
 
 from __future__ import annotations
 
-import copy
 import sys
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -19,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kb.index.arrays import ArrayFile
+from kb.index.dead import Dead
 from kb.index.vocabulary import Vocabulary
-from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,22 +30,6 @@ LEAD = -1
 MOST_COUNTED = 255
 """A term that stands more often in one unit counts as if it stood there so often: a byte holds it."""
 _MOST_NUMBERS = 20_000
-
-
-@record
-class Dead:
-    """What later writes have removed from a segment.
-
-    `units`, `names` and `hits` are sorted positions. `text` and `head` are pairs of arrays for the two fields:
-    terms, sorted, and how many of each term's postings are dead; `words` says the same of spellings and documents.
-    """
-
-    units: NDArray[np.int32]
-    names: NDArray[np.int32]
-    hits: NDArray[np.int32]
-    text: tuple[NDArray[np.int32], NDArray[np.int32]]
-    head: tuple[NDArray[np.int32], NDArray[np.int32]]
-    words: tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 _NONE = np.zeros(0, np.int32)
@@ -139,6 +122,8 @@ class Segment:
         """Return the same segment, files shared, with other removals."""
         if dead is self.dead:
             return self
+        import copy  # no search needs it
+
         other = copy.copy(self)
         other.dead = dead
         other._gone = {}

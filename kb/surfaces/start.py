@@ -38,6 +38,7 @@ COMMANDS = {
 """Command -> the module that adds it. One is loaded for a command, all for the help."""
 
 _SHORT = frozenset(("search", "section", "list", "tree", "status", "cite"))
+_RANKING = frozenset(("search", "ground"))
 _COLLECT_AFTER = 100_000
 """Objects made between two collections, in place of 700."""
 
@@ -63,7 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if _is_short(arguments) or command_of(arguments) == "index":
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         gc.set_threshold(_COLLECT_AFTER)
-    from kb.surfaces.cli import main as run  # only now: it imports numpy
+    if command_of(arguments) in _RANKING:
+        # Here, where the stack is shallow. Python keeps its frames in pieces of memory, and where one piece is full just when
+        # the modules of numpy are run, the next is asked of the system and given back again a thousand times.
+        import numpy  # noqa: F401
+    from kb.surfaces.cli import main as run  # only now: it imports most of what a search needs
 
     return run(arguments)
 
