@@ -1,6 +1,7 @@
 """Reading TOML, and remembering what was read: a file that has not changed is not parsed again.
 
-Parsing is a noticeable part of the time a search takes to start; the remembered copy is a small JSON file in the cache.
+Parsing is a noticeable part of the time a search takes to start. The remembered copy is a small file in the cache: a line that
+says which state of which file it was made of, with a checksum, then what was made.
 """
 
 from __future__ import annotations
@@ -32,35 +33,45 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is nested too deeply") from error
 
 
-def remembered(path: Path, folder: Path, make: Callable[[Path], dict[str, Any]] = read, kind: str = "toml") -> dict[str, Any]:
-    """Return what a TOML file says, from `folder` where the file is as it was when that was written there.
+def remembered(path: Path, folder: Path) -> dict[str, Any]:
+    """Return what a TOML file says, from `folder` where the file is as it was when that was written there."""
+    try:
+        found: dict[str, Any] = json.loads(kept(path, folder, "toml", lambda path: json.dumps(read(path))))
+    except TypeError:  # JSON has no dates
+        return read(path)
+    return found
 
-    `make` reads the file, and may work something out of it; `kind` tells what was made by one function from the rest.
+
+def kept(path: Path, folder: Path, kind: str, make: Callable[[Path], str]) -> str:
+    """Return the text that `make` works out of a file, from `folder` where the file is as it was when that was written there.
+
+    `kind` tells what was made by one function, of one version, from the rest.
     """
     try:
         status = path.stat()
     except OSError:
         return make(path)
     name = str(path)
-    stamp = [name, status.st_size, status.st_mtime_ns, status.st_ino]
-    kept = folder / f"{kind}-{crc32(os.fsencode(name)):08x}.json"
+    stamp: list[str | int] = [name, status.st_size, status.st_mtime_ns, status.st_ino]
+    copy = folder / f"{kind}-{crc32(os.fsencode(name)):08x}.kept"
     try:
-        found = json.loads(kept.read_bytes())
-        if found["of"] == stamp and isinstance(found["data"], dict):
-            return dict(found["data"])
-    except (OSError, ValueError, KeyError, TypeError):
+        head, _, held = copy.read_bytes().partition(b"\n")
+        if json.loads(head) == [*stamp, crc32(held)]:
+            return held.decode("utf-8")
+    except (OSError, ValueError):
         pass
-    data = make(path)
+    made = make(path)
     if time.time_ns() - status.st_mtime_ns > _DOUBT_NS and folder.is_dir():
-        _keep(kept, {"of": stamp, "data": data})
-    return data
+        _keep(copy, stamp, made)
+    return made
 
 
-def _keep(kept: Path, found: dict[str, Any]) -> None:
-    """Write the copy whole or not at all; what can't be written, or holds dates, is parsed again the next time."""
-    partial = kept.with_name(f"{kept.name}.{os.getpid()}")
+def _keep(copy: Path, stamp: list[str | int], made: str) -> None:
+    """Write the copy whole or not at all; what can't be written is worked out again the next time."""
+    partial = copy.with_name(f"{copy.name}.{os.getpid()}")
     try:
-        partial.write_text(json.dumps(found), encoding="utf-8")
-        partial.replace(kept)
-    except (OSError, TypeError, ValueError):
+        held = made.encode("utf-8")
+        partial.write_bytes(json.dumps([*stamp, crc32(held)]).encode() + b"\n" + held)
+        partial.replace(copy)
+    except (OSError, ValueError):
         partial.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kb.errors import ConfigError
-from kb.toml import read, remembered
+from kb.toml import kept, read, remembered
 
 
 def _old(path: Path, text: str) -> Path:
@@ -15,22 +15,36 @@ def _old(path: Path, text: str) -> Path:
     return path
 
 
-def test_what_was_read_is_remembered_until_the_file_changes(tmp_path: Path) -> None:
+def test_what_was_made_of_a_file_is_kept_until_the_file_changes(tmp_path: Path) -> None:
+    path = _old(tmp_path / "notes.txt", "old")
+    made: list[str] = []
+
+    def make(path: Path) -> str:
+        made.append(path.read_text(encoding="utf-8"))
+        return f"{made[-1]}\nё"
+
+    assert [kept(path, tmp_path, "upper", make) for _ in range(2)] == ["old\nё"] * 2
+    assert made == ["old"]  # it is the copy that answers
+    path.write_text("newer", encoding="utf-8")
+    assert kept(path, tmp_path, "upper", make) == "newer\nё"
+    assert kept(path, tmp_path, "other", make) == "newer\nё"
+    assert made == ["old", "newer", "newer"]
+
+
+def test_toml_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _old(tmp_path / "kb.toml", "a = 1\n")
     assert remembered(path, tmp_path) == {"a": 1}
-    (kept,) = tmp_path.glob("toml-*.json")
-    kept.write_text(kept.read_text().replace('"a": 1', '"a": 7'))
-    assert remembered(path, tmp_path) == {"a": 7}  # it is the copy that answers
-    path.write_text("a = 22\n", encoding="utf-8")
-    assert remembered(path, tmp_path) == {"a": 22}
+    monkeypatch.setattr("kb.toml.read", None)
+    assert remembered(path, tmp_path) == {"a": 1}
 
 
 def test_a_damaged_copy_is_parsed_again(tmp_path: Path) -> None:
     path = _old(tmp_path / "kb.toml", "a = 1\n")
     remembered(path, tmp_path)
-    (kept,) = tmp_path.glob("toml-*.json")
-    for damage in ("", "{", "[]", '{"of": 1}'):
-        kept.write_text(damage)
+    (copy,) = tmp_path.glob("toml-*")
+    whole = copy.read_text()
+    for damage in ("", "{", "[]", "[]\n{}", whole[:-1], whole.replace('"a": 1', '"a": 7')):
+        copy.write_text(damage)
         assert remembered(path, tmp_path) == {"a": 1}
 
 

@@ -11,6 +11,8 @@ any inflected form of its words stands for it, by the same stems that the index 
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -37,7 +39,11 @@ TermOf = Callable[[str, str], str]
 """From a normalised spelling and a language to its term."""
 _Raw: TypeAlias = Sequence[Any]
 """Text, language, key, spellings and terms of a form, as JSON holds them."""
-_Keyed: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
+_Begun: TypeAlias = tuple[int, Mapping[str, Sequence[tuple[int, int]]]]
+"""Of the keys that begin with some word: how many words the longest has, and for each which forms have it, by number."""
+_NONE: _Begun = (0, {})
+_LAYOUT = 2
+"""Raised whenever the lines that are kept would be read wrongly by what was here before."""
 
 
 @record
@@ -66,18 +72,36 @@ class Match:
 class Glossary:
     """Terms, and which of them words stand for.
 
-    `terms`: for each term its forms, each as a list of what `Form` holds. `keyed`: by language and key, in one text, which forms
-    have it, as pairs of numbers. `longest`: by language and first word of a key, how many words the longest that begins so has.
-    Forms are made of them only when a question needs them: most never do.
+    `lines` as `_lines` makes them. One is parsed when a question needs it: most are needed by none that a process answers.
     """
 
-    def __init__(self, terms: Sequence[Sequence[_Raw]], keyed: _Keyed, longest: Mapping[str, Mapping[str, int]]) -> None:
-        self._terms = terms
-        self._keyed = keyed
-        self._longest = longest
+    def __init__(self, lines: Sequence[str]) -> None:
+        head = json.loads(lines[0])
+        self._languages: list[str] = head["languages"]
+        self._count: int = head["terms"]
+        self._lines = lines
+        self._terms: dict[int, list[_Raw]] = {}
+        self._begun: dict[str, _Begun] = {}
 
     def __len__(self) -> int:
-        return len(self._terms)
+        return self._count
+
+    def forms(self, term: int) -> list[_Raw]:
+        """Return the forms of a term, each as a list of what `Form` holds."""
+        if term not in self._terms:
+            self._terms[term] = json.loads(self._lines[1 + term])
+        return self._terms[term]
+
+    def _beginning(self, language: str, first: str) -> _Begun:
+        """Return the forms in a language whose keys begin with a term."""
+        beginning = f"{language} {first}\t"
+        if beginning not in self._begun:
+            at = bisect_left(self._lines, beginning, lo=1 + self._count)
+            if at == len(self._lines) or not self._lines[at].startswith(beginning):
+                return _NONE
+            keyed = json.loads(self._lines[at][len(beginning) :])
+            self._begun[beginning] = max(key.count(" ") + 1 for key in keyed), keyed
+        return self._begun[beginning]
 
     def matches(self, asked: Sequence[str], term_of: TermOf) -> list[Match]:
         """Return the forms that the words of a question hold, from left to right; the longest where several begin alike.
@@ -88,7 +112,7 @@ class Glossary:
         split = {word: words.pieces(word) for word in dict.fromkeys(asked)}
         pieces = [(at, piece) for at, word in enumerate(asked) for piece in split[word]]
         held = {
-            piece: {language: term_of(piece, language) for language in self._longest}
+            piece: {language: term_of(piece, language) for language in self._languages}
             for piece in dict.fromkeys(piece for _, piece in pieces)
         }
         keys = [held[piece] for _, piece in pieces]
@@ -108,21 +132,21 @@ class Glossary:
             seen.add(spelt)
             own = set(found)
             terms = dict.fromkeys(term for term, _ in found)
-            places = list(islice(((term, number) for term in terms for number in range(len(self._terms[term]))), room))
+            places = list(islice(((term, number) for term in terms for number in range(len(self.forms(term)))), room))
             room -= len(places)
-            others = dict.fromkeys(_form(self._terms[term][number]) for term, number in places if (term, number) not in own)
+            others = dict.fromkeys(_form(self.forms(term)[number]) for term, number in places if (term, number) not in own)
             out.append(Match(start, end, tuple(others)))
         return out
 
     def _named(self, keys: Sequence[Mapping[str, str]], at: int) -> tuple[int, list[tuple[int, int]]]:
         """Return how many words the longest forms have that the question holds from some word on, and which those are."""
-        most = {language: longest.get(keys[at][language], 0) for language, longest in self._longest.items()}
-        for size in range(min(max(most.values(), default=0), len(keys) - at), 0, -1):
+        begun = {language: self._beginning(language, term) for language, term in keys[at].items()}
+        for size in range(min(max((longest for longest, _ in begun.values()), default=0), len(keys) - at), 0, -1):
             found = [
                 (term, number)
-                for language, longest in most.items()
+                for language, (longest, keyed) in begun.items()
                 if longest >= size
-                for term, number in self._keyed[language].get(_key([one[language] for one in keys[at : at + size]]), ())
+                for term, number in keyed.get(_key([one[language] for one in keys[at : at + size]]), ())
             ]
             if found:
                 return size, found
@@ -141,35 +165,38 @@ def read(path: Path, analyzer: Callable[[], Analyzer], folder: Path) -> Glossary
     """
     from kb.analysis import VERSION
 
-    def worked_out(path: Path) -> dict[str, Any]:
-        terms = [[_analysed(text, language, analyzer()) for language, text in term] for term in terms_of(path)]
-        keyed, longest = _looked_up(terms)
-        return {"terms": terms, "keyed": keyed, "longest": longest}
+    def worked_out(path: Path) -> str:
+        return "\n".join(_lines([[_analysed(text, language, analyzer()) for language, text in term] for term in terms_of(path)]))
 
-    found = toml.remembered(path, folder, worked_out, f"glossary-{VERSION}-keyed")
-    if not found.keys() >= {"terms", "keyed", "longest"}:  # kept by another version of kb
-        found = worked_out(path)
-    return Glossary(found["terms"], found["keyed"], found["longest"])
+    return Glossary(toml.kept(path, folder, f"glossary-{VERSION}-{_LAYOUT}", worked_out).split("\n"))
 
 
 def joined(glossaries: Sequence[Glossary]) -> Glossary:
     """Return the terms of several glossaries as one."""
     if len(glossaries) == 1:
         return glossaries[0]
-    terms = [forms for one in glossaries for forms in one._terms]
-    return Glossary(terms, *_looked_up(terms))
+    return Glossary(_lines([one.forms(term) for one in glossaries for term in range(len(one))]))
 
 
-def _looked_up(terms: Sequence[Sequence[_Raw]]) -> tuple[dict[str, dict[str, list[tuple[int, int]]]], dict[str, dict[str, int]]]:
-    """Return what a `Glossary` looks forms up by."""
+def _lines(terms: Sequence[Sequence[_Raw]]) -> list[str]:
+    """Return what a `Glossary` is made of: a head, a line of forms for each term, and sorted lines that forms are looked up by.
+
+    Such a line holds a language and the first word of a key, and for each key that begins so which forms have it, as
+    pairs of numbers: a term, and a form of it.
+    """
     keyed: dict[str, dict[str, list[tuple[int, int]]]] = {}
-    longest: dict[str, dict[str, int]] = {}
+    languages: dict[str, None] = {}
     for number, forms in enumerate(terms):
         for place, (_, language, key, _, _) in enumerate(forms):
-            keyed.setdefault(language, {}).setdefault(_key(key), []).append((number, place))
-            begun = longest.setdefault(language, {})
-            begun[key[0]] = max(begun.get(key[0], 0), len(key))
-    return keyed, longest
+            languages[language] = None
+            keyed.setdefault(f"{language} {key[0]}\t", {}).setdefault(_key(key), []).append((number, place))
+    head = {"terms": len(terms), "languages": list(languages)}
+    looked_up = sorted(f"{beginning}{_json(held)}" for beginning, held in keyed.items())
+    return [_json(head), *(_json(forms) for forms in terms), *looked_up]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _key(terms: Sequence[str]) -> str:

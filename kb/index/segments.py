@@ -14,8 +14,9 @@ from kb.analysis.analyzer import Analyzer
 from kb.errors import IndexDamaged
 from kb.index import arrays
 from kb.index.catalog import Catalog, SegmentRow
+from kb.index.dead import Dead
 from kb.index.merge import merge
-from kb.index.segment import NOTHING_DEAD, Dead, Postings, Segment
+from kb.index.segment import NOTHING_DEAD, Postings, Segment
 from kb.index.snapshot import open_segment
 from kb.index.vocabulary import Arrays
 
