@@ -1,8 +1,8 @@
 """Frozen values with slots, as `dataclass(frozen=True, slots=True)` makes them, at a fraction of what that takes at import.
 
 A search is over in the time that making forty dataclasses takes several times over: each compiles half a dozen functions of
-which most are never called. A record compiles its `__init__`, and that when the first value is made. The functions of
-`dataclasses` (`fields`, `replace`, `asdict`) know records too.
+which most are never called. A record compiles its `__init__` alone, and that only once several values have been made. The
+functions of `dataclasses` (`fields`, `replace`, `asdict`) know records too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+_FEW = 8
 
 
 class _Fields:
@@ -30,7 +31,8 @@ def record(cls: type[T]) -> type[T]:
     """Make a class of annotated fields one of frozen values with slots; a default must be a value that can't change."""
     names = tuple(vars(cls).get("__annotations__", ()))
     own = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__", *names)}
-    own |= {"__slots__": names, "__match_args__": names, "_record_defaults": {n: vars(cls)[n] for n in names if n in vars(cls)}}
+    own |= {"__slots__": names, "__match_args__": names, "_record_made": []}
+    own["_record_defaults"] = {name: vars(cls)[name] for name in names if name in vars(cls)}
     own |= {name: own.get(name, value) for name, value in _METHODS.items()}
     made: type[T] = type(cls.__name__, cls.__bases__, own)
     made.__qualname__ = cls.__qualname__
@@ -54,16 +56,30 @@ def _defaults(cls: type) -> dict[str, Any]:
 
 
 def _init(self: Any, *values: Any, **named: Any) -> None:
-    """Compile the `__init__` that the class goes by from now on."""
-    cls = next(cls for cls in type(self).__mro__ if "_record_defaults" in vars(cls))
+    """Set the fields of the first values that are made; of many, or wrong ones, an `__init__` takes care that is compiled."""
+    cls = type(self)
+    defaults, names = _defaults(cls), names_of(cls)
+    given = dict(zip(names, values, strict=False)) | named
+    held = defaults | given
+    made = cls._record_made
+    made.append(None)
+    if len(made) > _FEW or len(given) < len(values) + len(named) or held.keys() != set(names):
+        _compile(next(cls for cls in cls.__mro__ if "_record_made" in vars(cls)))
+        self.__init__(*values, **named)
+        return
+    for name in names:
+        object.__setattr__(self, name, held[name])
+
+
+def _compile(cls: type) -> None:
+    """Give a class an `__init__` of its own, which takes a tenth of the time once it is there."""
     defaults, names = _defaults(cls), names_of(cls)
     given = ", ".join(f"{name}=_default_{name}" if name in defaults else name for name in names)
     lines = "".join(f"\n    _set_{name}(self, {name})" for name in names)
     known = {f"_set_{name}": vars(cls)[name].__set__ for name in names}
     known |= {f"_default_{name}": value for name, value in defaults.items()}
     exec(f"def __init__(self, {given}):{lines or ' pass'}", known)
-    type.__setattr__(cls, "__init__", known["__init__"])
-    self.__init__(*values, **named)
+    cls.__init__ = known["__init__"]  # type: ignore[misc]
 
 
 def _refuse(self: object, name: str, _: object = None) -> NoReturn:

@@ -32,11 +32,21 @@ def test_a_record_takes_its_fields_by_place_and_by_name() -> None:
     assert Place("a").shown == "a:1"
 
 
+def test_many_records_are_made_like_the_first() -> None:
+    made = [Place(f"{number}", line=number) for number in range(100)]
+    assert [(place.name, place.line, place.also) for place in made] == [(f"{number}", number, ()) for number in range(100)]
+    assert len(set(made)) == 100
+
+
 def test_a_record_without_a_field_that_it_needs_is_an_error() -> None:
     with pytest.raises(TypeError, match="name"):
         Place()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="colour"):
         Place("a", colour="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="name"):
+        Place("a", name="b")  # type: ignore[misc]
+    with pytest.raises(TypeError, match="4"):
+        Place("a", 1, (), 2)  # type: ignore[call-arg]
 
 
 def test_a_record_keeps_its_methods_and_its_documentation() -> None:
