@@ -68,7 +68,7 @@ _OTHER_LATIN: dict[str, frozenset[str]] = {
     "sv": frozenset("och i att det som en på är av för med den till inte har de ett om var sig men från".split()),
     "tr": frozenset("ve bir bu da de için ile çok ne gibi daha olarak olan kadar sonra ama en ya her var".split()),
 }
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORDS = r"[^\W\d_]+"
 _SAMPLE = 2_000
 _FEWEST = 3
 _JUDGED = (*_OTHER_LATIN, "en", "de")
@@ -92,7 +92,7 @@ def detect(text: str, default: str | None = None) -> str:
         return other
     counts = dict.fromkeys(_JUDGED, 0)
     languages_of = _languages_of()
-    for word in _WORDS.findall(sample):
+    for word in re.findall(_WORDS, sample):
         for language in languages_of.get(word, ()):
             counts[language] += 1
     best = max(sorted(counts), key=lambda language: (counts[language], language == default))

@@ -13,7 +13,6 @@ from kb.records import record
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-IGNORE_FILES = (".gitignore", ".kbignore")
 _LARGEST_BYTES = 1024 * 1024
 
 

@@ -13,12 +13,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kb.documents.ignore import IGNORE_FILES, Rules, rules_of
 from kb.errors import BaseUnusable
 from kb.records import record
 
+if TYPE_CHECKING:
+    from kb.documents.ignore import Rules
+
 _READ = (".md", ".markdown", ".html", ".htm", ".txt", ".text")
+IGNORE_FILES = (".gitignore", ".kbignore")
 _FOLDERS = frozenset({"node_modules", "__pycache__"})
 _EDITOR = ("~", ".swp", ".swo", ".tmp")
 
@@ -77,6 +81,8 @@ def takes(root: Path, source: str, include: Sequence[str] = (), exclude: Sequenc
     for part in parts:
         ignore_files = [os.path.join(path, name) for name in IGNORE_FILES if os.path.isfile(os.path.join(path, name))]
         if ignore_files:
+            from kb.documents.ignore import rules_of
+
             rules, _ = rules_of(prefix, ignore_files, rules)
         folder = prefix + part != source
         if _hidden(part) or part in _FOLDERS or (rules and rules.ignores(prefix + part, folder)):
@@ -109,7 +115,6 @@ def _wanted(include: Sequence[str], exclude: Sequence[str]) -> Callable[[str], b
 class _Walker:
     def __init__(self, base: str, wanted: Callable[[str], bool] | None) -> None:
         self._base = base
-        self._real_base = os.path.realpath(base)
         self._wanted = wanted
         self._files: dict[str, FileStat] = {}
         self._skipped: Counter[str] = Counter()
@@ -121,7 +126,7 @@ class _Walker:
         self._listed: set[str] | None = None
 
     def result(self) -> Walk:
-        files = tuple(sorted(self._files.values(), key=lambda file: file.source))
+        files = tuple([self._files[source] for source in sorted(self._files)])
         return Walk(files, dict(sorted(self._skipped.items())), tuple(self._warnings), tuple(self._folders), self._plain)
 
     def folder(self, prefix: str, rules: Rules | None, path: str) -> None:
@@ -138,14 +143,14 @@ class _Walker:
                 continue
             ignore_files = sorted(entry.path for entry in entries if entry.name in IGNORE_FILES)
             if ignore_files:
+                from kb.documents.ignore import rules_of
+
                 # .gitignore sorts before .kbignore, so the latter has the last word.
                 rules, problems = rules_of(prefix, ignore_files, rules)
                 self._warnings += [f"{_shown(prefix)}{IGNORE_FILES[0]}: {problem}" for problem in problems]
             for entry in entries:
-                name = entry.name
-                if _hidden(name):
-                    continue
-                self._entry(entry, prefix, rules, waiting)
+                if not _hidden(entry.name):
+                    self._entry(entry, prefix, rules, waiting)
 
     def _entry(
         self, entry: os.DirEntry[str], prefix: str, rules: Rules | None, waiting: list[tuple[str, Rules | None, str]]
@@ -153,14 +158,14 @@ class _Walker:
         name = entry.name
         relative = prefix + name
         try:
-            if entry.is_symlink():
+            if entry.is_file(follow_symlinks=False):
+                if self._of_interest(relative, rules):
+                    self._add(relative, entry.path, entry.stat(follow_symlinks=False))
+            elif entry.is_symlink():
                 self._plain = False
                 self._links.append((relative, entry.path, rules))
-            elif entry.is_dir(follow_symlinks=False):
-                if name not in _FOLDERS and not (rules and rules.ignores(relative, True)):
-                    waiting.append((relative + "/", rules, entry.path))
-            elif entry.is_file(follow_symlinks=False) and self._of_interest(relative, rules):
-                self._add(relative, entry.path, entry.stat(follow_symlinks=False))
+            elif entry.is_dir(follow_symlinks=False) and name not in _FOLDERS and not (rules and rules.ignores(relative, True)):
+                waiting.append((relative + "/", rules, entry.path))
         except OSError as error:
             self._warnings.append(f"{_shown(relative)}: can't be read ({error.strerror}), left out")
 
@@ -215,7 +220,8 @@ class _Walker:
             looping = "a loop" if error.errno == errno.ELOOP else "broken"
             self._warnings.append(f"{_shown(relative)}: symbolic link is {looping}, left out")
             return
-        if os.path.commonpath([self._real_base, real]) != self._real_base:
+        base = os.path.realpath(self._base)
+        if os.path.commonpath([base, real]) != base:
             if stat.S_ISDIR(status.st_mode) or relative.lower().endswith(_READ):
                 self._warnings.append(f"{_shown(relative)}: symbolic link leaves the folder, left out")
             return

@@ -26,7 +26,7 @@ def count_of(characters: int) -> int:
 def hashes(spellings: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Return the hash of every gram of the spellings, and the position of the spelling it comes from."""
     text = "".join(f"\x02{spelling}\x03" for spelling in spellings)
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    codes = np.array([text]).view(np.uint32) if text else np.zeros(0, dtype=np.uint32)  # numpy holds texts as code points
     owner = np.repeat(np.arange(len(spellings)), [len(spelling) + 2 for spelling in spellings])
     count = max(len(codes) - SIZE + 1, 0)
     out = np.zeros(count, dtype=np.uint32)

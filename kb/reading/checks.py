@@ -9,9 +9,9 @@ from kb.errors import ArgumentError
 from kb.records import record
 
 _LONGEST_ID = 512
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_CONTROL = r"[\x00-\x1f\x7f\ud800-\udfff]"
 """Control characters, and halves of surrogate pairs, which no file and no index can hold."""
-_LANGUAGE = re.compile(r"[a-z]{2,3}")
+_LANGUAGE = r"[a-z]{2,3}"
 
 
 @record
@@ -29,7 +29,7 @@ def check_id(id_: str) -> str:
         raise ArgumentError("an id may not be empty")
     if len(id_) > _LONGEST_ID:
         raise ArgumentError(f"an id may have {_LONGEST_ID} characters at most, got {len(id_)}")
-    if _CONTROL.search(id_):
+    if re.search(_CONTROL, id_):
         raise ArgumentError("an id may not hold control characters or halves of surrogate pairs")
     if ".." in re.split(r"[/\\]", id_) or id_.startswith(("/", "\\", "~")):
         raise ArgumentError(f"not an id or a source path inside the base: {id_}")
@@ -38,7 +38,7 @@ def check_id(id_: str) -> str:
 
 def check_language(language: str | None) -> str | None:
     """Return a language code that may be looked up; ArgumentError for one that is malformed."""
-    if language is not None and not _LANGUAGE.fullmatch(language):
+    if language is not None and not re.fullmatch(_LANGUAGE, language):
         raise ArgumentError(f"not a language code: {language!r}; write two lower-case letters, such as 'de'")
     return language
 

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from kb.answers import IndexAnswer, ListAnswer, RawWindow, Result, SearchAnswer, SectionAnswer, StatusAnswer, TreeNode
     from kb.reading.records import Clause, GroundAnswer, NewAnswer, ParsedAnswer
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 _MARK, _UNMARK = "\x1b[1m", "\x1b[0m"
 
 
 def safe(value: str) -> str:
     """Return a text without control characters that would steer a terminal or turn the direction of writing."""
-    return _CONTROL.sub("\ufffd", value)
+    return value if value.isprintable() else re.sub(_CONTROL, "\ufffd", value)
 
 
 def one_line(value: str) -> str:
