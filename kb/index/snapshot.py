@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kb.analysis.analyzer import Analyzer
 from kb.index.arrays import ArrayFile
 from kb.index.catalog import Catalog, SegmentRow
 from kb.index.segment import Postings, Segment, dead_count
@@ -15,6 +14,8 @@ from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from kb.analysis.analyzer import Analyzer
 
 _MOST_REMEMBERED = 20_000
 

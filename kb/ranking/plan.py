@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING
 
 from kb.analysis import words
-from kb.analysis.analyzer import Analyzer
 from kb.analysis.languages import is_function_word
 from kb.index.snapshot import Snapshot
 from kb.ranking import near, prefix, weights
@@ -17,6 +16,7 @@ from kb.ranking.translate import Named, translate
 from kb.records import record, replace
 
 if TYPE_CHECKING:
+    from kb.analysis.analyzer import Analyzer
     from kb.analysis.glossary import Glossary
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kb.analysis import words
-from kb.analysis.analyzer import Analyzer
 from kb.answers import Result, SearchAnswer
 from kb.index.catalog import Catalog
 from kb.index.segment import Segment
@@ -22,6 +21,7 @@ from kb.ranking.ranker import HitMask, Ranking, Scored, Weights, holding, lead_u
 from kb.records import record, replace
 
 if TYPE_CHECKING:
+    from kb.analysis.analyzer import Analyzer
     from kb.analysis.glossary import Glossary
 
 _LONGEST_NAME = 40

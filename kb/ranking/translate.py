@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kb.analysis import words
-from kb.analysis.analyzer import Analyzer
 from kb.index.snapshot import Snapshot
 from kb.ranking import weights
 from kb.ranking.alternatives import Form
@@ -14,6 +13,7 @@ from kb.records import record
 
 if TYPE_CHECKING:
     from kb.analysis import glossary as glossaries
+    from kb.analysis.analyzer import Analyzer
 
 
 @record
