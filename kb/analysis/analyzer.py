@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from kb.analysis import words
 from kb.analysis.languages import STEMMERS, language_for, script, script_of
-from kb.analysis.stems import stem, stems
+from kb.analysis.stems import has_dictionary, in_dictionary, stem, stems
 
 
 class Analyzer:
@@ -40,6 +40,13 @@ class Analyzer:
             unseen = [s for s in spellings if s not in memory and s.isalpha() and script(s) == own]
             memory.update((s, found or s) for s, found in zip(unseen, stems(unseen, language), strict=True))
         return [memory[s] if s in memory else self.term(s, language) for s in spellings]
+
+    def is_word(self, spelling: str, languages: Iterable[str]) -> bool | None:
+        """Tell whether a dictionary of one of the languages holds a normalised spelling; None where none is of its script."""
+        own = script(spelling)
+        if not any(has_dictionary(language) and script_of(language) == own for language in languages):
+            return None
+        return in_dictionary(spelling)
 
     def _stem(self, spelling: str, rules: str, language: str) -> str:
         if rules == language:

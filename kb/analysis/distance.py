@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_LATIN = "abcdefghijklmnopqrstuvwxyz"
+_CYRILLIC = "".join(map(chr, range(ord("а"), ord("я") + 1)))
+
 
 def within(first: str, second: str, most: int) -> int | None:
     """Return the optimal string alignment distance (insert, delete, replace, swap neighbours), or None above `most`.
@@ -33,3 +36,16 @@ def signature(spelling: str) -> int:
     for char in spelling:
         bits |= 1 << (ord(char) & 63)
     return bits
+
+
+def one_edit_away(word: str) -> set[str]:
+    """Return all that one insertion, removal, replacement or swap of neighbours makes of a word, with letters of its script.
+
+    Norvig, "How to write a spelling corrector" (2007).
+    """
+    letters = _CYRILLIC if any("а" <= char <= "я" for char in word) else _LATIN
+    out = {word[:at] + word[at + 1 :] for at in range(len(word))}
+    out |= {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)}
+    out |= {word[:at] + letter + word[at + 1 :] for at in range(len(word)) for letter in letters}
+    out |= {word[:at] + letter + word[at:] for at in range(len(word) + 1) for letter in letters}
+    return out - {word}

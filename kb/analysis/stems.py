@@ -33,6 +33,16 @@ def stems(words: Sequence[str], language: str) -> list[str]:
     return found
 
 
+def has_dictionary(language: str) -> bool:
+    """Tell whether there is a dictionary of a language."""
+    return language in _DICTIONARY_LANGUAGES
+
+
+def in_dictionary(word: str) -> bool:
+    """Tell whether one of the dictionaries holds a normalised word, in any of its forms."""
+    return bool(_dictionary().word_is_known(word))
+
+
 @cache
 def _stemmer(language: str) -> Any:
     import snowballstemmer  # on first use: a query on known words needs no stemmer

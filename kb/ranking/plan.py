@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
 
 @record
+class Asked:
+    """A word of a query: how much it says, and the terms that stand for it (its own, its correction's, a glossary's).
+
+    `sure`: it is known as it is spelt; false where it was corrected, or only a piece of it is known. `parts`: terms of words
+    that are a part of it, or that it is a part of.
+    """
+
+    weight: float
+    terms: tuple[str, ...]
+    sure: bool
+    parts: tuple[str, ...] = ()
+
+
+@record
 class Plan:
     """What is scored for a query.
 
@@ -28,9 +42,8 @@ class Plan:
     hits that hold one of `terms` and bring in none themselves. `phrases`: for each word of a phrase the terms that may
     stand for it. `excluded`: for each excluded word its terms; a hit that holds all of one word's terms is left out.
     `corrected`: the query as it was searched, where words were corrected; else None. `support`: the share of the query's
-    weight in words that the base knows, from 0 to 1; `words`: those words, each with its weight and the terms that may stand
-    for it. `alternatives`: what may stand for some of `terms`, or brings in hits where the base has none of them; `also`:
-    those that a glossary gave, as it spells them.
+    weight in words that the base knows, from 0 to 1; `words`: those that carry the weight. `alternatives`: what may stand for
+    some of `terms`, or brings in hits where the base has none of them; `also`: those that a glossary gave, as it spells them.
     """
 
     query: Query
@@ -40,7 +53,7 @@ class Plan:
     excluded: tuple[tuple[str, ...], ...]
     corrected: str | None
     support: float = 1.0
-    words: tuple[tuple[float, tuple[str, ...]], ...] = ()
+    words: tuple[Asked, ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     also: tuple[str, ...] = ()
 
@@ -76,9 +89,11 @@ def plan(
     named = translate(glossary, query.plain, snapshot, analyzer)
     begun = prefix.begun(query.unfinished, snapshot)
     sure = {word for one in (*named, *begun) for word in one.words}
-    corrected = _corrections(read, {*sure, query.unfinished}, snapshot, analyzer) if fuzzy else {}
+    # A glossary may name one piece of a word, and another be misspelt.
+    settled = {query.unfinished, *(word.text for word in read if word.text in sure and (word.whole or word.text.isalpha()))}
+    corrected = _corrections(read, settled, snapshot, analyzer) if fuzzy else {}
     known = 0.0
-    weighed: list[tuple[float, tuple[str, ...]]] = []
+    weighed: list[Asked] = []
     for word in read:
         if word.is_function:
             function.update(dict.fromkeys(word.terms, 1.0))
@@ -90,7 +105,8 @@ def plan(
             continue  # nothing begins so: what it will become is not known yet
         content.update(dict.fromkeys(terms, 1.0))
         weight = _weight(snapshot, terms)
-        standing = [*terms, *(term for one in named if word.text in one.words for term in one.terms)]
+        standing = (*terms, *(term for one in named if word.text in one.words for term in one.terms))
+        parts: list[str] = []
         known += weight if terms or word.text in sure else 0.0
         if not typing and (widen or (fuzzy and not terms and word.text not in sure)):
             for other in near.near(words.normalise(better or word.text), snapshot):
@@ -100,12 +116,12 @@ def plan(
                 into = content if alone else similar
                 for term in _known(snapshot, analyzer, [other.spelling]):
                     into[term] = max(into.get(term, 0.0), weights.NEAR_WEIGHT * other.similarity)
-                    standing += [term] if alone else []
-        weighed.append((weight, tuple(standing)))
+                    parts += [term] if alone else []
+        weighed.append(Asked(weight, standing, word.text in sure or (word.whole and better is None), tuple(parts)))
     if corrected and glossary is not None:
         named = translate(glossary, [corrected.get(word, word) for word in query.plain], snapshot, analyzer)
     has_content = bool(weighed)
-    total = sum(weight for weight, _ in weighed)
+    total = sum(one.weight for one in weighed)
     chosen = content if has_content else function
     every = prefix.joined(named, begun)
     alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in every], chosen)
@@ -158,7 +174,7 @@ def _alternatives(
 class _Word:
     """A word of a query, and the terms of it that the index holds.
 
-    `whole` where it holds every piece of it; `seen` where the word stands somewhere in this very form, or in several pieces.
+    `whole` where it holds every piece of it; `seen` where each piece stands somewhere in this very form.
     """
 
     text: str
@@ -179,7 +195,8 @@ def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _W
     ]
     whole = bool(held.get(entire)) or (bool(pieces) and all(pieces))
     terms = tuple(dict.fromkeys(term for terms in held.values() for term in terms))
-    seen = len(spellings) > 1 or not entire.isalpha() or snapshot.stored_terms(entire) is not None
+    alone = [entire] if len(spellings) == 1 else words.pieces(word) if not entire.isalpha() else []
+    seen = all(snapshot.stored_terms(piece) is not None for piece in alone if piece.isalpha())
     return _Word(word, is_function, terms, whole, seen)
 
 
@@ -194,7 +211,14 @@ def _corrections(
     from kb.ranking import spelling  # on use: most queries hold known words alone
 
     company = [t for word in read if word.whole and not word.is_function and word.text not in unseen for t in word.terms]
-    return spelling.corrections(unknown, unseen, company, snapshot, lambda spelt: _known(snapshot, analyzer, [spelt]))
+    return spelling.corrections(
+        unknown,
+        unseen,
+        company,
+        snapshot,
+        lambda spelt: _known(snapshot, analyzer, [spelt]),
+        lambda spelt: analyzer().is_word(spelt, snapshot.languages),
+    )
 
 
 def _terms(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:

@@ -125,9 +125,9 @@ def is_about_something_else(snapshot: Snapshot, made: Plan, ranking: Ranking) ->
         return False
     if near.spellings(snapshot) < numbers.LEAST_VOCABULARY:
         return False
-    held = terms_held(snapshot, ranking.hits[0], [*(term for _, terms in made.words for term in terms)])
-    covered = [weight for weight, terms in made.words if not held.isdisjoint(terms)]
-    return len(covered) < 2 or sum(covered) < numbers.LEAST_COVERED * sum(weight for weight, _ in made.words)
+    held = terms_held(snapshot, ranking.hits[0], [term for one in made.words for term in (*one.terms, *one.parts)])
+    covered = [one.weight for one in made.words if not held.isdisjoint((*one.terms, *one.parts))]
+    return len(covered) < 2 or sum(covered) < numbers.LEAST_COVERED * sum(one.weight for one in made.words)
 
 
 def terms_held(snapshot: Snapshot, scored: Scored, terms: Sequence[str]) -> set[str]:

@@ -1,7 +1,8 @@
 """Words that the index has never seen, read as the known words that were most likely meant.
 
 A word is corrected piece by piece: `Evidence-Grpah` and `U.Commitmet` have one misspelt piece each. Among known spellings that
-are equally few edits away the one counts that stands together with the other words of the query.
+are equally few edits away the one counts that stands together with the other words of the query. Where a dictionary knows the
+language, it says which words are none: those it holds are rarely slips, and a slip in a form that no text has is found in it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kb.analysis import words
-from kb.analysis.distance import signature, within
+from kb.analysis.distance import one_edit_away, signature, within
 from kb.index import grams
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Known = Callable[[str], Sequence[str]]
 """Returns the terms of a spelling that the index holds."""
+IsWord = Callable[[str], bool | None]
+"""Tells whether a dictionary holds a spelling; None where there is no dictionary for it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TEXT = Parameters(weights.K1, weights.B)
 _HEAD = Parameters(weights.K1, weights.HEAD_B)
@@ -63,14 +66,19 @@ class _Doubt:
 
 
 def corrections(
-    unknown: Iterable[str], unseen: Iterable[str], company: Iterable[str], snapshot: Snapshot, known: Known
+    unknown: Iterable[str],
+    unseen: Iterable[str],
+    company: Iterable[str],
+    snapshot: Snapshot,
+    known: Known,
+    is_word: IsWord,
 ) -> dict[str, str]:
     """Return the words that can be corrected, each with what it was most likely meant to be.
 
     `unknown`: words of the query of which the index lacks a piece; `company`: the terms of those that it knows. `unseen`: forms
     that stand nowhere, of terms that it knows: most are right, but `adress` may be the stem of a word in another language.
     """
-    doubts = [doubt for word in unknown for doubt in _doubts(word, snapshot, known)]
+    doubts = [doubt for word in unknown for doubt in _doubts(word, snapshot, known, is_word)]
     doubts.sort(key=lambda doubt: (len(doubt.candidates) > 1 or _is_short(doubt), len(doubt.candidates)))
     terms = list(company)
     chosen: dict[str, list[tuple[int, int, str]]] = {}
@@ -80,10 +88,14 @@ def corrections(
             terms += known(best)
             chosen.setdefault(doubt.word, []).append((doubt.start, doubt.end, best))
     for word in unseen:
-        best = _rather(word, _Company(snapshot, tuple(terms)), snapshot, known)
-        terms += known(words.normalise(word) if best is None else best)
-        if best is not None:
-            chosen[word] = [(0, len(word), best)]
+        for match in _LETTERS.finditer(word):
+            spelt = words.normalise(match.group())
+            best = None
+            if snapshot.stored_terms(spelt) is None:
+                best = _rather(spelt, _Company(snapshot, tuple(terms)), snapshot, known, is_word)
+            terms += known(spelt if best is None else best)
+            if best is not None:
+                chosen.setdefault(word, []).append((*match.span(), best))
     return {word: _replaced(word, pieces) for word, pieces in chosen.items()}
 
 
@@ -109,16 +121,22 @@ def candidates(spelt: str, snapshot: Snapshot) -> list[Candidate]:
     return sorted(nearest, key=lambda one: (-one.similarity, -one.documents, one.spelling))[: weights.SPELLING_MOST_COMPARED]
 
 
-def _doubts(word: str, snapshot: Snapshot, known: Known) -> list[_Doubt]:
+def _doubts(word: str, snapshot: Snapshot, known: Known, is_word: IsWord) -> list[_Doubt]:
     """Return the pieces of a word that are unknown and like something known. Words with digits are names, and have none."""
     if any(char.isdigit() for char in word):
         return []
     out = []
     for match in _LETTERS.finditer(word):
         piece = match.group()
-        if known(words.normalise(piece)):
+        spelt = words.normalise(piece)
+        if known(spelt):
             continue
-        found = candidates(words.normalise(piece), snapshot)
+        found = candidates(spelt, snapshot)
+        right = is_word(spelt)
+        if right is False and not (found and found[0].edits == 1):
+            found = _in_other_forms(spelt, known, is_word) or found
+        if right:
+            found = [replace(candidate, doubtful=True) for candidate in found]
         humps = [hump for hump in words.parts(piece) if hump != piece] if not found else []
         if found:
             out.append(_Doubt(word, *match.span(), tuple(found)))
@@ -129,6 +147,18 @@ def _doubts(word: str, snapshot: Snapshot, known: Known) -> list[_Doubt]:
                 out.append(_Doubt(word, at, at + len(hump), tuple(near)))
             at += len(hump)
     return out
+
+
+def _in_other_forms(spelt: str, known: Known, is_word: IsWord) -> list[Candidate]:
+    """Return the words of the dictionary one edit away that are forms of a word which the index holds.
+
+    A text may say `ледник` and a query `лъдниками`, which is far from every spelling that stands in it.
+    """
+    if len(spelt) < weights.SPELLING_SHORTEST:
+        return []
+    found = [one for one in one_edit_away(spelt) if is_word(one) and known(one)]
+    out = [Candidate(one, 1, grams.similarity(spelt, one), 1, _begins_otherwise(spelt, one)) for one in found]
+    return sorted(out, key=lambda one: (-one.similarity, one.spelling))[: weights.SPELLING_MOST_COMPARED]
 
 
 def _is_short(doubt: _Doubt) -> bool:
@@ -146,13 +176,21 @@ def _likeliest(doubt: _Doubt, company: _Company, known: Known) -> str | None:
     return doubt.candidates[kept.index(best)].spelling
 
 
-def _rather(word: str, company: _Company, snapshot: Snapshot, known: Known) -> str | None:
-    """Return the word that goes far better with the others than a form whose term is known, if there is one."""
-    own = known(words.normalise(word))
-    others = [(known(candidate.spelling), candidate.spelling) for candidate in candidates(words.normalise(word), snapshot)]
+def _rather(spelt: str, company: _Company, snapshot: Snapshot, known: Known, is_word: IsWord) -> str | None:
+    """Return the word that goes far better with the others than a form whose term is known, if there is one.
+
+    What a dictionary holds stays as it is; what it lacks has to go less well with the others than another word.
+    """
+    right = is_word(spelt)
+    if right:
+        return None
+    own = known(spelt)
+    others = [(known(candidate.spelling), candidate.spelling) for candidate in candidates(spelt, snapshot)]
     kept = {spelling: company.of(terms) for terms, spelling in others if set(terms).isdisjoint(own)}
     best = max(kept, key=lambda spelling: kept[spelling], default=None)
-    return best if best is not None and kept[best] > weights.SPELLING_RATHER * company.of(own) else None
+    return (
+        best if best is not None and kept[best] > (1 if right is False else weights.SPELLING_RATHER) * company.of(own) else None
+    )
 
 
 class _Company:
@@ -216,5 +254,19 @@ def _within_reach(segment: Segment, spelt: str, most: int) -> list[str]:
 
 def _replaced(word: str, pieces: Sequence[tuple[int, int, str]]) -> str:
     for start, end, better in sorted(pieces, reverse=True):
-        word = word[:start] + better + word[end:]
+        word = word[:start] + _cased(word[start:end], better) + word[end:]
     return unicodedata.normalize("NFC", word)
+
+
+def _cased(piece: str, better: str) -> str:
+    """Return a correction with the capitals of the word that it stands for: `BoundedContxt` is `BoundedContext`.
+
+    Where a slip stands beside an inner capital, nothing says where the capitals of the right word are.
+    """
+    if piece.islower() or piece.isupper() or piece.istitle():
+        return better if piece.islower() else better.upper() if piece.isupper() and len(piece) > 1 else better.capitalize()
+    most = min(len(piece), len(better))
+    first = next((at for at in range(most) if piece[at].lower() != better[at]), most)
+    last = next((at for at in range(most - first) if piece[-1 - at].lower() != better[-1 - at]), most - first)
+    beside = piece[max(first - 1, 0) : len(piece) - last + 1]
+    return piece[:first] + better[first : len(better) - last] + piece[len(piece) - last :] if beside.islower() else better

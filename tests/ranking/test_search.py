@@ -295,7 +295,7 @@ def test_three_languages_in_one_folder_each_by_its_own_rules(make_base: MakeBase
     [
         ("граница системы", "гарница", "граница"),
         ("a boundary here", "boundray", "boundary"),
-        ("die Grenze hier", "Grneze", "grenze"),
+        ("die Grenze hier", "Grneze", "Grenze"),
         ("домик", "дамик", "домик"),
         ("house", "hiuse", "house"),
         ("migration", "migartoin", "migration"),

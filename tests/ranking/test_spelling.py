@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from bases import Base
 
 from kb.base import KnowledgeBase
 
+MakeBase = Callable[..., Base]
 Ask = Callable[[str], tuple[str | None, list[str]]]
 
 NOTES = {
@@ -36,8 +38,8 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
 
 
 def test_each_piece_of_a_word_is_corrected_by_itself(ask: Ask) -> None:
-    assert ask("Evidence-Grpah") == ("Evidence-graph", ["graph"])
-    assert ask("U.Commitmet") == ("U.commitment", ["commitment"])
+    assert ask("Evidence-Grpah") == ("Evidence-Graph", ["graph"])
+    assert ask("U.Commitmet") == ("U.Commitment", ["commitment"])
 
 
 def test_a_word_with_inner_capitals_is_corrected_as_a_whole(ask: Ask) -> None:
@@ -52,7 +54,7 @@ def test_a_capital_that_slipped_into_a_word_is_no_second_word(ask: Ask) -> None:
 def test_of_equally_near_words_the_one_that_goes_with_the_rest_is_chosen(ask: Ask) -> None:
     assert ask("uality")[0] == "quality"  # the more frequent, where nothing tells more
     assert ask("temporal uality") == ("temporal duality", ["duality"])
-    assert ask("Окрытое ядро") == ("открытое ядро", ["kernel"])
+    assert ask("Окрытое ядро") == ("Открытое ядро", ["kernel"])
 
 
 def test_a_short_word_is_corrected_only_in_the_company_of_another(ask: Ask) -> None:
@@ -91,3 +93,33 @@ def test_another_first_letter_needs_the_company_of_the_rest(ask: Ask) -> None:
 
 def test_phrases_are_corrected_too(ask: Ask) -> None:
     assert ask('"temporal daulity"') == ('"temporal duality"', ["duality"])
+
+
+def test_a_slip_in_a_form_that_no_text_has_is_found_through_the_dictionary(make_base: MakeBase) -> None:
+    base = make_base({"ice.md": "# Ледник\n\nЛедник растягивает грунт.\n", "c.md": "# Канал\n\nКанал ведёт к морю.\n"})
+    answer = base.search("лъдниками")
+    assert (answer.corrected, [result.id for result in answer.results]) == ("ледниками", ["ice"])
+
+
+def test_a_word_of_the_dictionary_is_no_slip_unless_the_rest_speaks_for_another(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# Страны\n\nСтраны и границы договора.\n", "b.md": "# Прочее\n\nО другом.\n"})
+    assert base.search("струны").corrected is None
+    assert base.search("струны договора").corrected == "страны договора"
+
+
+def test_a_piece_is_corrected_where_a_glossary_names_another_piece_of_the_word(make_base: MakeBase) -> None:
+    base = make_base(
+        {
+            "a.md": "# Engineering views\n\nEngineering viewpoints of a plant.\n",
+            "g.toml": '[[terms]]\nen = "viewpoints"\nde = "Sichtweise"\n',
+        },
+        '[[collections]]\nname = "n"\nroot = "docs"\nglossary = "docs/g.toml"\n',
+    )
+    assert base.search("Engineeding-Viewpoints").corrected == "Engineering-Viewpoints"
+
+
+def test_a_correction_keeps_the_capitals_of_the_word_that_it_stands_for(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# U.BoundedContext\n\nThe BOUNDARY of a boundedcontext.\n"})
+    assert base.search("U.BoundedContxt").corrected == "U.BoundedContext"
+    assert base.search("BOUNDRAY").corrected == "BOUNDARY"
+    assert base.search("boundray").corrected == "boundary"
