@@ -16,6 +16,7 @@ from kb.errors import IndexBusy, IndexDamaged, IndexUnwritable
 from kb.index import changes
 from kb.index.catalog import Catalog, named
 from kb.index.fingerprint import fingerprint
+from kb.index.settled import Report, settled
 from kb.records import record
 
 if TYPE_CHECKING:
@@ -91,23 +92,21 @@ class Current:
         `semantic` makes the vectors that are missing too; SemanticUnavailable, once the rest is done, where they can't be made.
         """
         from kb.answers import IndexAnswer
-        from kb.index.update import update
 
         started = time.monotonic()
-        words, progress = self._words(), self._progress
         try:
             catalog = self._catalog()
             if catalog.folder is None:
                 raise IndexUnwritable(str(self._warning).replace("answered from memory", "nothing was written"))
             with self._lock, _damage_named(catalog):
-                report = update(catalog, self.config, words, rebuild=rebuild, progress=progress)
+                report = (None if rebuild else settled(catalog, self.config)) or self._whole_update(catalog, rebuild)
         except IndexDamaged:
             if not rebuild:
                 raise
             self._discard()
             catalog = self._catalog()
             with self._lock:
-                report = update(catalog, self.config, words, rebuild=rebuild, progress=progress)
+                report = self._whole_update(catalog, rebuild)
         warnings = [self._warning] if self._warning else []
         shown = getattr(self._progress, "embedding", self._progress)
         made = self._open_dense().embed_missing(catalog, shown) if semantic else None
@@ -218,6 +217,11 @@ class Current:
         self._looked = (began, generation)
         if self._notices is not None:
             self._notices.unchanged(begun, generation, found.walks.values())
+
+    def _whole_update(self, catalog: Catalog, rebuild: bool) -> Report:
+        from kb.index.update import update
+
+        return update(catalog, self.config, self._words(), rebuild=rebuild, progress=self._progress)
 
     def _update(self, catalog: Catalog, wait: float | None) -> None:
         from kb.index.update import update

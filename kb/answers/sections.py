@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from kb.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Node:
     """A section's place in the tree: enough to name it and to go there."""
 
@@ -18,7 +19,7 @@ class Node:
         return {"id": self.id, "title": self.title}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SectionAnswer:
     """One section with its text, subsections included, and its neighbours in the tree."""
 
@@ -66,7 +67,7 @@ class SectionAnswer:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RawWindow:
     """Lines of a section's source as they stand in the file, from `offset` (1-based) on."""
 
@@ -98,7 +99,7 @@ class RawWindow:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One line of a list: a hit-level section, or a file that failed (`id` is None and `error` says why)."""
 
@@ -131,7 +132,7 @@ class Row:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListAnswer:
     """A page of sections: `total` in all, `truncated` when more follow, `error_count` files that failed."""
 
@@ -152,7 +153,7 @@ class ListAnswer:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreeNode:
     """A node of the tree with what lies under it, as deep as was asked for."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from kb.records import record
 
 if TYPE_CHECKING:
     from kb.reading.likeness import VectorsMade
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CollectionStatus:
     """What one collection holds; `skipped` counts the files of kinds that are not read, by suffix."""
 
@@ -41,7 +43,7 @@ class CollectionStatus:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StatusAnswer:
     """The state of a base and of its index. `pending` counts files that changed since it was written."""
 
@@ -52,7 +54,7 @@ class StatusAnswer:
     segments: int
     pending: int
     warning: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = MappingProxyType({})
 
     def as_json(self) -> dict[str, Any]:
         """Return the object for JSON."""
@@ -65,7 +67,7 @@ class StatusAnswer:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexAnswer:
     """What an index run did: files written, removed and left as they were."""
 

@@ -23,11 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from kb.errors import IndexDamaged
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
 
@@ -83,6 +82,8 @@ class ArrayFile:
             return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path.name, status.st_mtime_ns)
 
     def __getitem__(self, key: str) -> NDArray[Any]:
+        import numpy as np  # not needed for a look at whether a file is sound
+
         dtype, count, offset, _ = self._table[key]
         return np.frombuffer(self._buffer, dtype=dtype, count=count, offset=offset)
 
@@ -90,7 +91,7 @@ class ArrayFile:
         """Compare every array with its checksum; raise IndexDamaged at the first that differs."""
         view = memoryview(self._buffer)
         for key, (dtype, count, offset, checksum) in self._table.items():
-            if zlib.crc32(view[offset : offset + count * np.dtype(dtype).itemsize]) != checksum:
+            if zlib.crc32(view[offset : offset + count * int(dtype[2:])]) != checksum:
                 raise _damaged(self.name, f"the part {key} does not match its checksum")
 
 
@@ -109,6 +110,8 @@ class Writer:
 
     def part(self, name: str, dtype: DTypeLike, count: int = 0) -> Part:
         """Begin an array with room for `count` numbers; it may become longer only while no other is begun after it."""
+        import numpy as np
+
         start = -(-self._end // _ALIGN) * _ALIGN
         made = self._parts[name] = Part(self, start, np.dtype(dtype))
         self._end = start + count * made.dtype.itemsize
@@ -146,6 +149,8 @@ class Part:
 
     def add(self, array: NDArray[Any]) -> None:
         """Write the next numbers."""
+        import numpy as np
+
         assert array.dtype == self.dtype
         if not array.size:
             return

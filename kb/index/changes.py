@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -88,6 +89,11 @@ def _known(catalog: Catalog) -> dict[str, dict[str, Known]]:
         catalog.known = (version, documents)
     found: dict[str, dict[str, Known]] = catalog.known[1]
     return found
+
+
+def noted(walks: Mapping[str, Walk]) -> str:
+    """Return what the catalog keeps of walks: what was skipped, and warnings."""
+    return json.dumps({name: [found.skipped, found.warnings] for name, found in walks.items()})
 
 
 def now() -> int:

@@ -11,7 +11,6 @@ import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
@@ -24,8 +23,10 @@ from kb.index.fingerprint import fingerprint
 from kb.index.prepare import Prepared, Task, variant_of
 from kb.index.rows import Job, SegmentWriter
 from kb.index.segments import Segments
+from kb.index.settled import Report
 from kb.index.tree import repair
 from kb.index.workers import prepared
+from kb.records import replace
 
 BATCH_BYTES = 32 << 20
 """Bytes of source that go into one segment at most; bounds the memory of a build."""
@@ -34,16 +35,6 @@ Progress = Callable[[int, int], None]
 """Called with (files done, files in all)."""
 
 _ROUNDS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What an update did."""
-
-    indexed: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    rebuilt: bool = False
 
 
 def update(
@@ -68,7 +59,7 @@ def update(
             report = _Update(catalog, config, analyzer, progress).apply(found)
             if report.indexed or report.removed or fresh:
                 catalog.set("generation", str(changes_of.now()))
-            catalog.set("walks", json.dumps({n: [w.skipped, w.warnings] for n, w in found.walks.items()}))
+            catalog.set("walks", changes_of.noted(found.walks))
     except OSError as error:
         raise named(error) from error
     finally:

@@ -50,7 +50,7 @@ def console() -> NoReturn:
     would take a sixth of the whole run. Commands that serve, embed or start processes end in the ordinary way.
     """
     code = main()
-    if _is_short(sys.argv[1:]):
+    if _is_short(sys.argv[1:]) or _is_one_run(sys.argv[1:]):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):  # full or closed, and reported already
                 stream.flush()
@@ -75,6 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _is_short(arguments: Sequence[str]) -> bool:
     return "--semantic" not in arguments and command_of(arguments) in _SHORT
+
+
+def _is_one_run(arguments: Sequence[str]) -> bool:
+    """Tell whether an index is made once, by keywords: what processes that took has ended."""
+    return command_of(arguments) == "index" and not {"--semantic", "--watch"}.intersection(arguments)
 
 
 def command_of(arguments: Sequence[str]) -> str | None:
