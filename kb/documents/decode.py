@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+
+from kb.records import record
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -36,7 +37,7 @@ class NotText(Exception):
     """The bytes are not text in any encoding known here; the message says how that shows."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decoded:
     """Text with line ends `\\n`, without byte order mark and NUL, and what had to be done to it."""
 

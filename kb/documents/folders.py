@@ -11,10 +11,10 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import Any
 
 from kb.errors import BaseUnusable, IndexBusy
+from kb.records import record, replace
 
 _RELATIVE = {os.open, os.mkdir, os.stat, os.unlink, os.link, os.rmdir} <= os.supports_dir_fd
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -25,7 +25,7 @@ LOCK_SECONDS = 30.0
 """How long a process waits for others that create documents in the same collection."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Folder:
     """A folder that is held open (`descriptor`), or only named where the system has no such thing.
 

@@ -9,12 +9,12 @@ counts of open elements are held.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from kb.documents.frontmatter import language_tag
 from kb.documents.markdown import is_placeholder
 from kb.documents.model import Block, Heading
+from kb.records import record
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DROPPED = frozenset({"script", "style", "template", "noscript", "svg", "head"})
@@ -30,7 +30,7 @@ _BREAK = "\0"
 _MARKED_SECTION = re.compile(r"<!\[CDATA\[|\]\]>|<!\[[^<>]*>|<!\[")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Page:
     """What one HTML file holds; `title` and `language` are what its head and root element say."""
 

@@ -11,10 +11,10 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kb.documents.slugs import slug
+from kb.records import record
 
 _LONGEST_ID = 200
 _DOTTED = re.compile(r"(?>([^\W\d_][^\W_]*(?:\.[^\W_]+)+)(?::[^\W_]+(?:\.[^\W_]+)*)?)(?=$|[\s:–—-])")
@@ -23,7 +23,7 @@ _SEPARATOR = re.compile(r"\s*(?:[:–—]|-{1,3}(?=\s|$)|(?<!\s)-)\s*|\s+")
 _SUFFIX = re.compile(r"\.(?:md|markdown|html?|txt|text)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wanted:
     """What a section's id is made from: an explicit id, or the heading's text and the parent's index."""
 

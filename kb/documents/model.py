@@ -8,13 +8,14 @@ the text of a subsection belongs to the subsection. All line numbers are 1-based
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from kb.records import record
 
 FAILED_TITLE = "<failed to parse>"
 UNTITLED = "Untitled section"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """One block of a section's own text, the heading excluded.
 
@@ -27,7 +28,7 @@ class Block:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Heading:
     """A heading as a parser found it: its level (1-6), its plain text and its lines."""
 
@@ -36,7 +37,7 @@ class Heading:
     lines: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """An addressable part of a document.
 
@@ -55,7 +56,7 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """What a document is called besides its title, or a question that it answers; `language` where it is not the document's."""
 
@@ -63,7 +64,7 @@ class Name:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """One file, read and cut.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import PurePosixPath
 
 from kb.documents.model import Document
+from kb.records import record
 
 _BULLET = r"(?:[-*+]|\d{1,9}[.)])"
 _ROW = re.compile(rf"(?P<indent>[ \t]*)(?:{_BULLET}[ \t]+)?(?P<text>.*)")
@@ -23,7 +23,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _HTML = (".html", ".htm")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Item:
     """A list entry that opens with `[ ]` or `[x]`: `depth` counts indentation from 0, `line` is its line in the file."""
 
@@ -33,7 +33,7 @@ class Item:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """A dated note: `at` is ISO 8601, a day or a day with a time; None where the entry has no date that exists."""
 

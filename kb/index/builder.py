@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from kb.analysis.analyzer import Analyzer
 from kb.index import grams
 from kb.index.segment import LEAD, MOST_COUNTED
 from kb.index.vocabulary import Arrays, pack
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ LEAD_WORDS = 400
 _NO_WORDS = np.zeros(0, dtype=np.int32)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HitUnits:
     """One hit ready for the index: catalog numbers, and the word numbers of its names and then its passages."""
 

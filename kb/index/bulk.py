@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ from kb.index import arrays
 from kb.index.builder import field_arrays, first_of_each, sorted_pairs, word_arrays
 from kb.index.segment import MOST_COUNTED
 from kb.index.vocabulary import pack
+from kb.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ _BATCH_UNITS = 1 << 16  # so that a unit of a batch is a number of 16 bits
 _ARRAYS = 48
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tokens:
     """Some units: `terms` holds their tokens one unit after the other, as positions in the vocabulary; `lengths` their number."""
 

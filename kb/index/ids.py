@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from kb.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Claim:
     """A document that wants an id. Documents of one `variant` key are the same text in different languages."""
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from array import array
 from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
-
-import numpy as np
 
 from kb.documents.model import Block
 from kb.index.catalog import Catalog
@@ -34,13 +33,14 @@ def key(block: Block) -> int:
 
 def pack(keys: Iterable[int]) -> bytes:
     """Return keys as bytes for the catalog."""
-    return np.array(list(keys), dtype=np.int64).tobytes()
+    return array("q", keys).tobytes()
 
 
 def unpack(blob: bytes) -> list[int]:
     """Return the keys that `pack` made bytes of."""
-    found: list[int] = np.frombuffer(blob, dtype=np.int64).tolist()
-    return found
+    found = array("q")
+    found.frombytes(blob)
+    return found.tolist()
 
 
 def count(db: sqlite3.Connection, collection: str, keys: Iterable[int], change: int) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kb.documents.model import Block, Document
+from kb.records import record
 
 PASSAGE_WORDS = 200
 """Words a passage aims at; published and own measurements agree on 150 to 250."""
@@ -21,7 +21,7 @@ _SPLIT = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 _NO_RANK = {"placeholder"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Passage:
     """A piece of a section: the text as it stands, and the headings below the hit that open within it."""
 
@@ -31,7 +31,7 @@ class Passage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hit:
     """A section that answers, with its passages; `above` are the titles of the sections that hold it."""
 

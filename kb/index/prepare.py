@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice
 from typing import NamedTuple
 
 from kb.analysis import words
@@ -20,9 +18,10 @@ from kb.config import Collection
 from kb.documents.model import Document, Name
 from kb.documents.read import content, parse
 from kb.index import noise, passages
+from kb.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task:
     """A file to prepare. `digest`: of the content that the index holds. `repeated`: keys of blocks that don't rank."""
 
@@ -71,7 +70,7 @@ class PreparedHit(NamedTuple):
     passages: tuple[PreparedPassage, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prepared:
     """Everything the index keeps of a file. `node`: the id of a file that has front matter and no text.
 
@@ -109,6 +108,18 @@ class Prepared:
         return [section.wanted for section in self.sections] or ([self.node] if self.node else [])
 
 
+@record
+class Job:
+    """A document to be written: what it holds, its file's size and times in ns, and the number it replaces."""
+
+    collection: Collection
+    prepared: Prepared
+    size: int
+    mtime: int
+    checked: int
+    replaces: int | None
+
+
 class Preparer:
     """Prepares files one after the other; what it has learnt of words in one it knows in the next.
 
@@ -118,7 +129,6 @@ class Preparer:
     def __init__(self, number: int) -> None:
         self._number = number
         self._numbers = _Numbers()
-        self._known = 0
 
     def prepare(self, task: Task) -> Prepared | None:
         """Read and prepare a file; None where its content is what the index holds already."""
@@ -136,8 +146,7 @@ class Preparer:
             document = schema.checked(document, schema.load(task.collection.schema), type_, language)
         numbers: list[int] = []
         hits = tuple(self._hits(document, language, task, numbers))
-        fresh = tuple(islice(self._numbers, self._known, None))
-        self._known += len(fresh)
+        fresh = self._numbers.taken()
         node = document.front_matter.get("id") if not document.sections else None
         return Prepared(
             source=document.source,
@@ -206,8 +215,17 @@ def _sections(document: Document, hit_level: int) -> tuple[PreparedSection, ...]
 class _Numbers(dict[str, int]):
     """Words, numbered as they come."""
 
+    def __init__(self) -> None:
+        self._fresh: list[str] = []
+
+    def taken(self) -> tuple[str, ...]:
+        """Return the words that have come since this was asked last."""
+        fresh, self._fresh = tuple(self._fresh), []
+        return fresh
+
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
+        self._fresh.append(word)
         return number
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kb.analysis.analyzer import Analyzer
-from kb.config import Collection
 from kb.index import ids, noise
 from kb.index.builder import HitUnits, SegmentBuilder
 from kb.index.catalog import Catalog
-from kb.index.prepare import Prepared
+from kb.index.prepare import Job, Prepared
 from kb.index.segments import Segments
 from kb.index.workers import aside
 
@@ -29,18 +27,6 @@ Names = Mapping[tuple[str, str, str], str]
 _DOTTED = re.compile(r"[^/#]*\.[^/#]*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A document to be written: what it holds, its file's size and times in ns, and the number it replaces."""
-
-    collection: Collection
-    prepared: Prepared
-    size: int
-    mtime: int
-    checked: int
-    replaces: int | None
-
-
 class SegmentWriter:
     """Collects documents, then writes them as one segment with their rows."""
 
@@ -50,6 +36,7 @@ class SegmentWriter:
         self._segments = Segments(catalog)
         self._builder = SegmentBuilder(analyzer)
         self._taken: list[tuple[Job, NDArray[np.int32]]] = []
+        self._unfinished: Callable[[], None] | None = None
 
     def take(self, job: Job) -> None:
         """Take one document: its words get their numbers at once, while other files are still being prepared."""
@@ -61,7 +48,8 @@ class SegmentWriter:
         self._taken.append((job, words))
 
     def write(self, names: Names) -> None:
-        """Write what was taken, and be ready for more."""
+        """Write what was taken, and be ready for more. `finish` has to follow before anything looks at the segments."""
+        self.finish()
         taken, self._taken = self._taken, []
         builder, self._builder = self._builder, SegmentBuilder(self._analyzer)
         numbers = _Numbers(self._catalog.db)
@@ -87,7 +75,13 @@ class SegmentWriter:
         for name, blocks in held.items():
             noise.count(self._catalog.db, name, blocks, 1)
         if hits:
-            self._segments.add(segment, arrays(), languages)
+            self._unfinished = lambda: self._segments.add(segment, arrays(), languages)
+
+    def finish(self) -> None:
+        """Wait for the arrays of the segment last written, and name it in the catalog."""
+        if self._unfinished is not None:
+            unfinished, self._unfinished = self._unfinished, None
+            unfinished()
 
     def _sections(self, job: Job, names: Names, document: int, numbers: _Numbers, rows: list[tuple[object, ...]]) -> None:
         prepared, collection = job.prepared, job.collection.name

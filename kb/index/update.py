@@ -11,6 +11,8 @@ import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kb.analysis import words
 from kb.analysis.analyzer import Analyzer
@@ -20,13 +22,15 @@ from kb.index import ids, noise
 from kb.index.catalog import Catalog, named
 from kb.index.changes import Candidate, Changes
 from kb.index.fingerprint import fingerprint
-from kb.index.prepare import Prepared, Task, variant_of
-from kb.index.rows import Job, SegmentWriter
-from kb.index.segments import Segments
+from kb.index.prepare import Job, Prepared, Task, variant_of
 from kb.index.settled import Report
 from kb.index.tree import repair
 from kb.index.workers import prepared
 from kb.records import replace
+
+if TYPE_CHECKING:
+    from kb.index.rows import SegmentWriter
+    from kb.index.segments import Segments
 
 BATCH_BYTES = 32 << 20
 """Bytes of source that go into one segment at most; bounds the memory of a build."""
@@ -64,6 +68,8 @@ def update(
         raise named(error) from error
     finally:
         if started:  # whether it ended well or not, what the catalog does not name goes
+            from kb.index.segments import Segments
+
             Segments(catalog).sweep()
     return replace(report, rebuilt=fresh)
 
@@ -74,15 +80,28 @@ class _Update:
         self._db = catalog.db
         self._config = config
         self._progress = progress
-        self._segments = Segments(catalog)
-        self._writer = SegmentWriter(catalog, analyzer)
         self._analyzer = analyzer
         self._families: set[tuple[str, str]] = set()  # (collection, id) that came or went
         self._contested: set[tuple[str, str]] = set()  # (collection, wanted id) that more than one may claim
 
+    # What writes segments takes longer to import than other processes need to begin with the files: they begin first.
+
+    @cached_property
+    def _segments(self) -> Segments:
+        from kb.index.segments import Segments
+
+        return Segments(self._catalog)
+
+    @cached_property
+    def _writer(self) -> SegmentWriter:
+        from kb.index.rows import SegmentWriter
+
+        return SegmentWriter(self._catalog, self._analyzer)
+
     def apply(self, found: Changes) -> Report:
         """Write what differs."""
-        self._segments.check()
+        if self._db.execute("SELECT EXISTS (SELECT 1 FROM segments)").fetchone()[0]:
+            self._segments.check()
         moved = {(c.collection.name, c.file.source) for c in found.candidates if c.known is None}
         for document in found.gone:
             moved.update(self._db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,)))
@@ -90,6 +109,8 @@ class _Update:
         total = len(found.candidates)
         indexed = done = 0
         for batch in _batches(found.candidates):
+            if done:
+                self._writer.finish()  # two batches at once would take the memory of two
             indexed += self._write(self._jobs(batch, done, total))
             done += len(batch)
         if indexed or found.gone:
@@ -97,6 +118,7 @@ class _Update:
             self._settle_noise()
             self._settle_ids()
             repair(self._db, self._families)
+            self._writer.finish()
             self._segments.compact(self._catalog.languages, self._analyzer)
         files = sum(len(walk.files) for walk in found.walks.values())
         return Report(indexed, len(found.gone), files - indexed)
@@ -141,6 +163,7 @@ class _Update:
         return len(jobs)
 
     def _remove(self, document: int) -> None:
+        self._writer.finish()
         row = self._db.execute(
             "SELECT collection, segment, first_hit, hits, blocks FROM documents WHERE document = ?", (document,)
         ).fetchone()

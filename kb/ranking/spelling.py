@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, weights
 from kb.ranking.bm25 import Parameters
+from kb.records import record, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ def allowance(word: str) -> int:
     return 0 if len(word) < weights.SPELLING_SHORTEST_IN_COMPANY else 1 if len(word) < weights.SPELLING_TWO_EDITS_FROM else 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """A known spelling that may have been meant; `documents` hold it.
 
@@ -55,7 +55,7 @@ class Candidate:
     doubtful: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Doubt:
     """A misspelt piece of a word, by place, and what may have been meant: of equal distance, the likeliest first."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kb.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class VectorsMade:
     """What embedding did: texts embedded now, texts that had their vectors, texts that give none."""
 
@@ -28,7 +29,7 @@ class VectorsMade:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SimilarRow:
     """A section that resembles another, or a file that failed (`id` is None), with its cosine."""
 
@@ -55,7 +56,7 @@ class SimilarRow:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SimilarAnswer:
     """Sections by likeness; where that can't be had `reason` is `disabled` or `backend-unavailable`."""
 
@@ -70,7 +71,7 @@ class SimilarAnswer:
         return _available(self.available, [row.as_json() for row in self.results], self.reason, self.message, self.warning)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chunk:
     """A passage with its cosine to a question, clipped at 0; `chunk_id` is its source and lines."""
 
@@ -89,7 +90,7 @@ class Chunk:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChunksAnswer:
     """Passages by likeness; where that can't be had `reason` is `disabled` or `backend-unavailable`."""
 
@@ -112,7 +113,7 @@ def _available(
     return {"available": True, "results": results, **({"warning": warning} if warning else {})}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VectorAnswer:
     """Sections by lexical vectors; `top_k` as it was asked for, `method` and `disclaimer` say what the scores are."""
 
@@ -134,7 +135,7 @@ class VectorAnswer:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Check:
     """One thing that was looked at: `ok` is None where it could not be (and need not be), `detail` says what was found."""
 
@@ -147,7 +148,7 @@ class Check:
         return {"name": self.name, "ok": self.ok, "detail": self.detail}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DoctorAnswer:
     """What `kb doctor` looked at."""
 

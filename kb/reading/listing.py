@@ -7,19 +7,19 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kb.answers import ListAnswer, Row
 from kb.errors import ArgumentError
 from kb.reading.order import natural
 from kb.reading.paths import breadcrumb
 from kb.reading.section import FAILED
+from kb.records import record
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATES = ("updated", "updated_at", "date", "created", "created_at", "as_of")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Selection:
     """What a list holds. `since` is a date YYYY-MM-DD, `where` pairs of front matter key and value, `glob` a source pattern."""
 

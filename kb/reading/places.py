@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from kb.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """A section that a name stands for, by the hit that answers for it. `by` is what the name is: `id` or `source`."""
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from kb.records import record
 
 _RUN = re.compile("`+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParsedHeading:
     """A heading: `name` is the canonical one where the schema of the type maps it, else the title itself."""
 
@@ -27,7 +28,7 @@ class ParsedHeading:
         return {"name": self.name, "title": self.title, "level": self.level, "lines": list(self.lines), "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParsedItem:
     """An item `[ ]` or `[x]` and the canonical heading that it stands under."""
 
@@ -42,7 +43,7 @@ class ParsedItem:
         return {"text": self.text, "done": self.done, "depth": self.depth, "line": self.line, "heading": self.heading}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParsedEntry:
     """A dated note and the canonical heading that it stands under; `at` is ISO 8601."""
 
@@ -56,7 +57,7 @@ class ParsedEntry:
         return {"at": self.at, "text": self.text, "line": self.line, "heading": self.heading}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParsedAnswer:
     """A section as data. A file that failed has no id, and `error` says why."""
 
@@ -93,7 +94,7 @@ class ParsedAnswer:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clause:
     """A clause that can be cited. `fields` is what its front matter holds beside the named ones."""
 
@@ -132,7 +133,7 @@ class Clause:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroundPassage:
     """Lines of a file, word for word; `id` is the deepest section that holds them."""
 
@@ -161,7 +162,7 @@ class GroundPassage:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroundAnswer:
     """Passages for a question within a budget of characters, best first.
 
@@ -223,7 +224,7 @@ def _longest_run(text: str) -> int:
     return max((len(run) for run in _RUN.findall(text)), default=0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewAnswer:
     """A document that was created."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
 from pathlib import Path
 
 from kb.answers import Node, RawWindow, SectionAnswer
@@ -13,12 +12,13 @@ from kb.errors import ArgumentError, BaseUnusable, NotFound
 from kb.reading.checks import Window
 from kb.reading.order import natural
 from kb.reading.paths import breadcrumb
+from kb.records import record
 
 _SUGGESTIONS = 5
 FAILED = "<failed to parse>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """A row of the catalog that an id or path led to."""
 

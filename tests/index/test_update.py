@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.base import KnowledgeBase
-from kb.errors import IndexBusy
+from kb.errors import IndexBusy, IndexDamaged
 from kb.index.catalog import Catalog
 
 WORDS = {
@@ -246,6 +246,30 @@ def test_an_index_run_says_what_it_did(make_base: Callable[..., Base]) -> None:
     assert (second.indexed, second.removed, second.unchanged, second.rebuilt) == (1, 1, 1, False)
     third = base.kb.index(rebuild=True)
     assert (third.indexed, third.removed, third.unchanged, third.rebuilt) == (2, 0, 0, True)
+
+
+def test_a_run_without_changes_still_sweeps_and_sees_damage(make_base: Callable[..., Base]) -> None:
+    base = make_base({"a.md": "# Boundary\n\nText.\n"})
+    os.utime(base.root / "a.md", (1_000_000_000, 1_000_000_000))
+    base.kb.index()
+    (segment,) = base.kb._catalog().folder.glob("segments/*")  # type: ignore[union-attr]
+    stray = segment.with_name("00000009-stray.seg")
+    stray.write_bytes(b"left by a process that was killed")
+    assert base.kb.index().unchanged == 1
+    assert not stray.exists()
+    segment.write_bytes(segment.read_bytes()[:-1])
+    with pytest.raises(IndexDamaged, match="run: kb index --rebuild"):
+        base.kb.index()
+    assert base.kb.index(rebuild=True).indexed == 1
+
+
+def test_a_run_without_changes_notes_what_the_walk_says_now(make_base: Callable[..., Base]) -> None:
+    base = make_base({"a.md": "# Boundary\n\nText.\n"})
+    os.utime(base.root / "a.md", (1_000_000_000, 1_000_000_000))
+    base.kb.index()
+    (base.root / "paper.pdf").write_bytes(b"%PDF")
+    base.kb.index()
+    assert base.kb.status().collections[0].skipped == {"pdf": 1}
 
 
 def test_many_batches_make_the_index_that_one_makes(make_base: Callable[..., Base], monkeypatch: pytest.MonkeyPatch) -> None:

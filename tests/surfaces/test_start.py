@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,15 @@ def test_a_search_on_known_words_loads_nothing_heavy(notes: Path) -> None:
     _run("index", "--base", str(notes))
     assert _run("search", "boundary", "--base", str(notes)) == "LOADED [] 1"
     assert _run("search", "граница", "--base", str(notes)) == "LOADED [] 1"
+
+
+def test_what_ranks_nothing_and_writes_nothing_loads_no_numpy(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "REPORT", REPORT.replace("numpy.ma", "numpy multiprocessing"))
+    os.utime(notes / "a.md", (1_000_000_000, 1_000_000_000))
+    assert "numpy" in _run("index", "--base", str(notes))
+    assert _run("index", "--base", str(notes)) == "LOADED [] 1"
+    assert _run("section", "a.md", "--base", str(notes)) == "LOADED [] 1"
+    assert _run("list", "--base", str(notes)) == "LOADED [] 1"
 
 
 def test_semantic_search_keeps_the_threads_of_linear_algebra(notes: Path) -> None:
