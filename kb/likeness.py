@@ -122,7 +122,7 @@ class Likeness:
         counts = similar.lexical_query(text)
         self._known_collections(collections)
         with self._lock:
-            lexical = self._lexical = self._lexical or Dense(None, self._read_raw(), LexicalEmbedder())
+            lexical = self._lexical = self._lexical or Dense(None, self._read_raw(), LexicalEmbedder(), names=False)
 
         def answer(catalog: Catalog) -> VectorAnswer:
             self._known_types(catalog, types)

@@ -2,7 +2,8 @@
 
 What is embedded: every passage (see `kb.embedding.texts`); of a section of several passages its lead, the first part of its
 text, under `LEAD_OFFSET` plus the section's number; and of a file that could not be read as a document the beginning of its raw
-text, under the negative of its document number.
+text, under the negative of its document number. Apart from these, as questions: the names of documents whose front matter gives
+aliases or questions, under their rows in the catalog.
 """
 
 from __future__ import annotations
@@ -27,13 +28,18 @@ from kb.reading.likeness import VectorsMade
 
 BATCH = 8
 """Texts embedded between two writes: some seconds of work for the small model on two cores, all that a kill can cost."""
+NAMES_A_TEXT = 8
+"""Names that are embedded for one text of a batch: they are short."""
 RAW_CHARACTERS = 4000
-LEAD_CHARACTERS = 2500
-"""Of the first part of a section: on long sections (FPF dev) vectors of leads found more than those of first passages."""
+LEAD_CHARACTERS = 800
+"""Of the first part of a section. On FPF dev, where sections are long, keywords with vectors of leads alone have an MRR@10 of .85
+with 800 characters, .83 with 2,500, which a model of 512 tokens reads in windows: their mean is a little like everything."""
 LEAD_OFFSET = 1 << 40
-VERSION = 1
+VERSION = 2
 """Of what is embedded; another means that kept lists of texts are made anew."""
 _CHUNK = 400
+_MARK = "\0"
+"""Stands before a name in what its key is made of: as a question it has another vector than the same words as a passage."""
 
 Progress = Callable[[int, int], None]
 """Called with (texts embedded, texts to embed)."""
@@ -43,25 +49,44 @@ ReadRaw = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What a state of the catalog wants vectors for: numbers (of passages, leads, failed documents), ascending, and keys."""
+    """What a state of the catalog wants vectors for: numbers (of passages, leads, failed documents), ascending, and keys.
+
+    `names`: rows of names in the catalog, ascending, and `name_keys`.
+    """
 
     generation: int
     numbers: NDArray[np.int64]
     keys: Keys
+    names: NDArray[np.int64]
+    name_keys: Keys
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The vectors of a model for one state of the catalog: the row of each number, or MISSING or NO_VECTOR."""
+    """The vectors of a model for one state of the catalog: the row of each number, or MISSING or NO_VECTOR.
+
+    `name_rows`: the same of each name; empty where names are not looked at.
+    """
 
     texts: Texts
     store: VectorStore
     rows: NDArray[np.int64]
+    name_rows: NDArray[np.int64]
 
     @property
     def missing(self) -> int:
-        """How many texts have no vector yet."""
-        return int(np.count_nonzero(self.rows == MISSING))
+        """How many texts have no vector yet, names included."""
+        return int(np.count_nonzero(self.rows == MISSING)) + self.missing_names
+
+    @property
+    def missing_names(self) -> int:
+        """How many names have no vector yet."""
+        return int(np.count_nonzero(self.name_rows == MISSING))
+
+    @property
+    def wanted(self) -> int:
+        """How many texts should have a vector, names included."""
+        return len(self.rows) + len(self.name_rows)
 
     def rows_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of passages, negative where they have none."""
@@ -85,7 +110,7 @@ def texts(catalog: Catalog, read_raw: ReadRaw) -> Texts:
     if path is not None:
         try:
             file = ArrayFile.open(path)
-            return Texts(generation, file["number"], file["key"])
+            return Texts(generation, file["number"], file["key"], file["name"], file["name_key"])
         except Exception:  # not there, or not whole: it can be made again
             pass
     numbers: list[int] = []
@@ -99,13 +124,19 @@ def texts(catalog: Catalog, read_raw: ReadRaw) -> Texts:
             chunk.clear()
     keys.append(keys_of(chunk))
     ordered = np.argsort(np.asarray(numbers, dtype=np.int64), kind="stable")
-    found = Texts(generation, np.asarray(numbers, dtype=np.int64)[ordered], np.concatenate(keys)[ordered])
+    named = list(_names(catalog))
+    found = Texts(
+        generation, np.asarray(numbers, dtype=np.int64)[ordered], np.concatenate(keys)[ordered],
+        np.array([row for row, _ in named], dtype=np.int64), keys_of(_MARK + name for _, name in named),
+    )  # fmt: skip
     if path is not None and path.parent.is_dir():
         _keep(path, found)
     return found
 
 
-def view(catalog: Catalog, model: str, dimension: int, read_raw: ReadRaw, held: View | None = None) -> View:
+def view(
+    catalog: Catalog, model: str, dimension: int, read_raw: ReadRaw, held: View | None = None, *, names: bool = False
+) -> View:
     """Return the vectors of a model for the present state; `held` is handed back where nothing has changed."""
     store = vectors.load(catalog, model, dimension)
     if held is not None and held.texts.generation == catalog.generation and held.store.model == model:
@@ -114,7 +145,11 @@ def view(catalog: Catalog, model: str, dimension: int, read_raw: ReadRaw, held: 
         wanted = held.texts
     else:
         wanted = texts(catalog, read_raw)
-    return View(wanted, store, store.rows_of(wanted.keys))
+    return _view(wanted, store, names)
+
+
+def _view(wanted: Texts, store: VectorStore, names: bool) -> View:
+    return View(wanted, store, store.rows_of(wanted.keys), store.rows_of(wanted.name_keys[: None if names else 0]))
 
 
 def embed_missing(
@@ -132,35 +167,53 @@ def embed_missing(
     """
     started = time.monotonic()
     store, wanted = present.store, present.texts
-    todo = np.flatnonzero(present.rows == MISSING)
-    _, first = np.unique(wanted.keys[todo], return_index=True)
-    todo = todo[np.sort(first)]
-    done = 0
-    while done < len(todo):
-        # A window of batches, longest texts first, so that texts of like length are embedded together.
-        window = todo[done : done + 8 * size]
-        found = _texts_of(catalog, wanted.numbers[window].tolist(), read_raw)
-        order = sorted(range(len(window)), key=lambda at: -len(found[at]))
-        for part in vectors.batches(len(order), size):
-            places = order[part]
-            batch = [found[at] for at in places]
-            store = vectors.append(catalog, store, wanted.keys[window[places]], embed(embedder, batch))
-            done += len(places)
-            if progress:
-                progress(done, len(todo))
-    store = vectors.rewrite(catalog, store, wanted.keys)
-    after = View(wanted, store, store.rows_of(wanted.keys))
-    without = int(np.count_nonzero(after.rows == vectors.NO_VECTOR))
-    return after, VectorsMade(embedder.id, len(todo), len(wanted.keys) - len(todo), without, time.monotonic() - started)
+    todo = _unmade(wanted.keys, present.rows)
+    names = _unmade(wanted.name_keys, present.name_rows)
+    total, done = len(todo) + len(names), 0
+    # Windows of batches, longest texts first, so that texts of like length are embedded together. Each has its share of the
+    # names, so that the pace is that of all.
+    windows = max(-(-len(todo) // (8 * size)), -(-len(names) // (8 * size * NAMES_A_TEXT)))
+    for number in range(windows):
+        for which, numbers, keys, query in (
+            (todo, wanted.numbers, wanted.keys, False),
+            (names, wanted.names, wanted.name_keys, True),
+        ):
+            window = which[len(which) * number // windows : len(which) * (number + 1) // windows]
+            chosen = numbers[window].tolist()
+            found = _names_of(catalog, chosen) if query else _texts_of(catalog, chosen, read_raw)
+            order = sorted(range(len(window)), key=lambda at: -len(found[at]))
+            for part in vectors.batches(len(order), size * NAMES_A_TEXT if query else size):
+                places = order[part]
+                made = embed(embedder, [found[at] for at in places], query=query)
+                store = vectors.append(catalog, store, keys[window[places]], made)
+                done += len(places)
+                if progress:
+                    progress(done, total)
+    store = vectors.rewrite(catalog, store, np.concatenate([wanted.keys, wanted.name_keys]))
+    after = _view(wanted, store, bool(len(present.name_rows)))
+    without = int(np.count_nonzero(after.rows == vectors.NO_VECTOR) + np.count_nonzero(after.name_rows == vectors.NO_VECTOR))
+    return after, VectorsMade(embedder.id, total, present.wanted - total, without, time.monotonic() - started)
 
 
-def embed(embedder: Embedder, batch: Sequence[str]) -> NDArray[np.float32]:
-    """Return the vectors of passages; an empty text gives a row of NaN. SemanticUnavailable where the shape is wrong."""
+def _unmade(keys: Keys, rows: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the positions of texts without a vector, each text once."""
+    todo = np.flatnonzero(rows == MISSING)
+    _, first = np.unique(keys[todo], return_index=True)
+    found: NDArray[np.intp] = todo[np.sort(first)]
+    return found
+
+
+def embed(embedder: Embedder, batch: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+    """Return the vectors of passages, or of questions; an empty text gives a row of NaN.
+
+    SemanticUnavailable where the shape is wrong.
+    """
     said = [at for at, text in enumerate(batch) if text.strip()]
     out = np.full((len(batch), embedder.dimension), np.nan, dtype=np.float32)
     if not said:
         return out
-    found = embedder.embed_passages([batch[at] for at in said]).dense
+    given = [batch[at] for at in said]
+    found = (embedder.embed_queries(given) if query else embedder.embed_passages(given)).dense
     if found.shape != (len(said), embedder.dimension):
         raise SemanticUnavailable(
             f"the model gave vectors of shape {found.shape} instead of {(len(said), embedder.dimension)}", "run: kb doctor"
@@ -218,6 +271,27 @@ def _leads(catalog: Catalog, condition: str, values: Sequence[int]) -> Iterable[
             yield LEAD_OFFSET + section, passage_text(title, "", "\n".join(parts), source)[:LEAD_CHARACTERS]
 
 
+def _names(catalog: Catalog) -> Iterable[tuple[int, str]]:
+    """Yield the row and the text of every name in documents whose front matter gives aliases or questions.
+
+    Titles stand among them: a section of such a document would else seem to have no name at all.
+    """
+    rows = catalog.db.execute(
+        "SELECT n.rowid, n.document, n.name, s.title FROM names n JOIN sections s ON s.section = n.section ORDER BY n.rowid"
+    ).fetchall()
+    given = {document for _, document, name, title in rows if not name.endswith(title)}  # all others are made from titles
+    return ((row, clean(name)) for row, document, name, _ in rows if document in given)
+
+
+def _names_of(catalog: Catalog, rows: Sequence[int]) -> list[str]:
+    found: dict[int, str] = {}
+    for part in vectors.batches(len(rows), _CHUNK):
+        chunk = rows[part]
+        marks = ",".join("?" * len(chunk))
+        found.update(catalog.db.execute(f"SELECT rowid, name FROM names WHERE rowid IN ({marks})", chunk).fetchall())
+    return [clean(found.get(row, "")) for row in rows]
+
+
 def _texts_of(catalog: Catalog, numbers: Sequence[int], read_raw: ReadRaw) -> list[str]:
     found: dict[int, str] = {}
     for part in vectors.batches(len(numbers), _CHUNK):
@@ -238,7 +312,8 @@ def _raw(read_raw: ReadRaw, collection: str, source: str) -> str:
 
 def _keep(path: Path, found: Texts) -> None:
     try:
-        arrays.write(path, {"number": found.numbers, "key": found.keys})
+        kept = {"number": found.numbers, "key": found.keys, "name": found.names, "name_key": found.name_keys}
+        arrays.write(path, kept)
         for other in path.parent.glob("texts-*.arr"):
             if other != path:
                 other.unlink(missing_ok=True)

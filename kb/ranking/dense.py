@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,19 @@ T = TypeVar("T")
 
 EMBEDDED_AT_SEARCH = 4
 """Passages without a vector that a search embeds itself (about .4 s each with the small model); more is for `kb index`."""
+NAMES_AT_SEARCH = 64
+"""The same of names, which are short."""
 _INDEX = "run: kb index --semantic"
 
 
 @dataclass(frozen=True, slots=True)
 class HitCosines:
-    """For every hit of a segment its cosine: the best of its passages and its lead (-inf without a vector).
+    """For every hit of a segment its cosine (-inf without a vector): the mean of its lead's and its best passage's.
 
-    `units`: the same of every passage, -inf for leads.
+    Where one of both has no vector, or a hit is a single passage, it is the other's. `units`: the cosine of every passage, -inf
+    for leads. Of the longer section the best of more passages is nearer by chance, and a lead may leave out what it says later:
+    with the small model, 299 passages of 34 FPF files and their 15 dev questions, the MRR of cosines alone was .69 by the mean,
+    .62 by the higher of both, .60 by passages.
     """
 
     hits: NDArray[np.float32]
@@ -43,8 +48,9 @@ class HitCosines:
 class Dense:
     """The model a base uses and the vectors it has made. Safe to share between threads; close it."""
 
-    def __init__(self, choice: Choice | None, read_raw: ReadRaw, embedder: Embedder | None = None) -> None:
+    def __init__(self, choice: Choice | None, read_raw: ReadRaw, embedder: Embedder | None = None, *, names: bool = True) -> None:
         self.choice = choice
+        self._names = names  # whether names have vectors too
         self._read_raw = read_raw
         self._embedder = embedder  # given, where there is nothing to choose and load
         self._cross: Reranker | None = None
@@ -108,7 +114,8 @@ class Dense:
     def prepare(self, catalog: Catalog) -> None:
         """Embed what has changed since `kb index --semantic`, if that is little. Call it outside of any transaction."""
         present = self.present(catalog)
-        if 0 < present.missing <= EMBEDDED_AT_SEARCH:
+        names = present.missing_names
+        if 0 < present.missing <= EMBEDDED_AT_SEARCH + names and names <= NAMES_AT_SEARCH:
             embedder = self.embedder
             made = loading.within(loading.SECONDS, lambda: embed.embed_missing(catalog, embedder, present, self._read_raw))
             self._view = made[0]
@@ -136,7 +143,7 @@ class Dense:
         embedder = self.embedder
         with self._lock:
             try:
-                self._view = embed.view(catalog, embedder.id, embedder.dimension, self._read_raw, self._view)
+                self._view = embed.view(catalog, embedder.id, embedder.dimension, self._read_raw, self._view, names=self._names)
             except ValueError as error:
                 raise SemanticUnavailable(str(error), "run: kb index --semantic with the model they were made with") from error
             return self._view
@@ -150,7 +157,7 @@ class Dense:
             return f"the index holds vectors of {held}, none of {wanted}"
         if not len(present.store.keys):
             return f"the index holds no vectors of {wanted} yet"
-        return f"{present.missing} of {len(present.rows)} passages have no vector of {wanted} yet"
+        return f"{present.missing} of {present.wanted} passages and names have no vector of {wanted} yet"
 
     def _vectors(self, texts: Sequence[str], work: Callable[[Embedder], Matrix]) -> Matrix:
         embedder = self.embedder
@@ -221,7 +228,7 @@ def cosines_of(snapshot: Snapshot, view: View, queries: Matrix, hits: Sequence[N
         filled = chosen[counts > 0]
         if len(filled):
             first = np.cumsum(counts) - counts
-            best[filled] = np.maximum.reduceat(values, first[counts > 0])
+            best[filled] = _of_hits(values, leads, first[counts > 0])
         best[segment.dead.hits] = -np.inf
         whole[units[~leads]] = values[~leads]
         out.append(HitCosines(best, whole))
@@ -256,7 +263,18 @@ def _segment(segment: Segment, view: View, rows: NDArray[np.float32]) -> HitCosi
     starts = segment.hit_start
     filled = np.flatnonzero(starts[1:] > starts[:-1])
     if len(filled):
-        hits[filled] = np.maximum.reduceat(units, starts[filled])
+        hits[filled] = _of_hits(units, leads, starts[filled])
     hits[segment.dead.hits] = -np.inf
     units[leads] = -np.inf
     return HitCosines(hits, units)
+
+
+def _of_hits(
+    values: NDArray[np.float32], leads: NDArray[np.bool_], starts: NDArray[np.signedinteger[Any]]
+) -> NDArray[np.float32]:
+    """Return the cosine of each hit from those of its units, which begin at `starts`."""
+    passage = np.maximum.reduceat(np.where(leads, np.float32(-np.inf), values), starts)
+    lead = np.maximum.reduceat(np.where(leads, values, np.float32(-np.inf)), starts)
+    both = np.isfinite(passage) & np.isfinite(lead)
+    found: NDArray[np.float32] = np.where(both, (passage + lead) / 2, np.maximum(passage, lead))
+    return found

@@ -1,7 +1,8 @@
 """Several ranked lists into one. A list that lacks an item adds nothing to it.
 
 `min_max` puts the scores of each list on the scale from 0 to 1 for this one query and adds them up, weighted ("relative score
-fusion"; Lee, "Analyses of multiple evidence combination", SIGIR 1997). `reciprocal_rank` looks at places only (Cormack,
+fusion"; Lee, "Analyses of multiple evidence combination", SIGIR 1997); `outstanding` does so for cosines, which say how clear
+a list's best is. `reciprocal_rank` looks at places only (Cormack,
 Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods", SIGIR 2009).
 """
 
@@ -34,6 +35,21 @@ def scaled(scores: Mapping[K, float], low: float | None = None) -> dict[K, float
     if high <= bottom:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - bottom) / (high - bottom) for key, score in scores.items()}
+
+
+def outstanding(standing: Mapping[K, float], full: float, count: int | None = None) -> dict[K, float]:
+    """Return how much each item stands out, from 0 (as much as the mean of all, or less) to 1.
+
+    1 is the highest, where that is `full` deviations or more; in a list whose highest is nothing special nobody has 1. Of
+    `count` values none can be farther than (n - 1) / sqrt(n) deviations from their mean (Samuelson, "How deviant can you be?",
+    JASA 1968): where that is less than `full` it stands in its place. Where nothing stands out each is 1.
+    """
+    highest = max(standing.values(), default=0.0)
+    possible = full if count is None else min(full, (count - 1) / math.sqrt(count) if count else 0.0)
+    top = max(highest, possible)
+    if top <= 0:
+        return dict.fromkeys(standing, 1.0)
+    return {key: max(value, 0.0) / top for key, value in standing.items()}
 
 
 def standing(pools: Mapping[str, NDArray[np.float64]]) -> dict[str, tuple[float, float]]:

@@ -1,8 +1,9 @@
 """Semantic mode: the keyword ranking and the nearest passages, fused.
 
 Cosines of one model are not comparable between languages (in a pool of three languages nearly every first hit is in the
-question's own), so a hit counts by how far it stands out among the hits of its language, or by its rank there. Language
-variants of one id count once, by their best. Candidates don't depend on the page asked for, so pages fit together.
+question's own), so a hit counts by how far it stands out among the hits of its language, or by its rank there, and by how far one
+of its names does (`kb.ranking.named`). Language variants of one id count once, by their best. Candidates don't depend on the page
+asked for, so pages fit together.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kb.errors import SemanticUnavailable
 from kb.index.catalog import Catalog
 from kb.index.embed import View
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, fusion, search, usual
+from kb.ranking import bm25, fusion, named, search, usual
 from kb.ranking import weights as numbers
 from kb.ranking.dense import Dense, HitCosines, best_unit, cosines
 from kb.ranking.plan import plan
@@ -56,6 +57,7 @@ class _Fused:
     again: float  # what reranking adds
     named: float  # what being named by id or title adds
     standing: float  # how far its nearest variant stands out, in deviations; -inf where none is among the nearest
+    called: float  # the same of its names
 
 
 def question(query: Query) -> str:
@@ -115,18 +117,19 @@ def search_semantic(
     if not asked:
         return SearchAnswer(query.text, "semantic", (), 0, corrected=made.corrected, also=made.also)
     asked = question(parse(made.corrected)) if made.corrected else asked
-    named = search.named_sections(catalog, query)
+    by_id = search.named_sections(catalog, query)
     made, ranking, warning = search.ranked(
-        catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, named, weights, rank_by, analyzer=analyzer
+        catalog, snapshot, query, made, numbers.KEYWORD_CANDIDATES, filters, by_id, weights, rank_by, analyzer=analyzer
     )
     masks = search.masks(catalog, snapshot, made, filters)
     view, vector = dense.view(catalog), dense.queries([asked])
     keyword = {(hit.segment, hit.hit): hit for hit in ranking.hits}
-    found = compare(catalog, snapshot, view, vector, masks, [*keyword], numbers.DENSE_CANDIDATES)
+    called = named.standings(catalog, snapshot, view, vector, masks, numbers.DENSE_CANDIDATES)
+    found = compare(catalog, snapshot, view, vector, masks, [*keyword, *called], numbers.DENSE_CANDIDATES)
     near = _near(catalog, snapshot, view, found, masks, numbers.DENSE_CANDIDATES)
-    ids = _ids(catalog, snapshot, {*keyword, *(at for one in near for at in one.cosines)})
-    boosts = search.titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, numbers.ID_BOOST)
-    fused = _fuse(snapshot, keyword, near, ids, boosts, made.support, settings)
+    ids = _ids(catalog, snapshot, {*keyword, *called, *(at for one in near for at in one.cosines)})
+    boosts = search.titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(by_id, numbers.ID_BOOST)
+    fused = _fuse(snapshot, keyword, near, called, ids, boosts, made.support, settings)
     reranker = dense.reranker(settings.rerank)
     if reranker is not None and fused:
         try:
@@ -142,19 +145,23 @@ def search_semantic(
     for one in fused[offset : offset + limit]:
         hit = keyword.get(one.at)
         scored = _scored(snapshot, one, hit, found)
-        shown = search.result_of(catalog, snapshot, made, ranking, scored, weights, spellings, named, explain)
+        shown = search.result_of(catalog, snapshot, made, ranking, scored, weights, spellings, by_id, explain)
         held = hit is not None and made.support >= numbers.WEAK_SUPPORT
-        weak = not held and one.standing < numbers.CLEAR_STANDING
+        weak = not held and one.standing < numbers.CLEAR_STANDING and one.called < numbers.CLEAR_NAME
         results.append(_finish(replace(shown, low_confidence=weak), one, hit, found, made.support, settings))
     return SearchAnswer(query.text, "semantic", tuple(results), len(fused), warning, made.corrected, made.also)
 
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """The nearest hits of one language: their cosines, and how far each stands out among all hits of its language."""
+    """The nearest hits of one language: their cosines, and how far each stands out among all hits of its language.
+
+    `usual`: how many hits say what is usual in it.
+    """
 
     cosines: Mapping[At, float]
     standing: Mapping[At, float]
+    usual: int
 
 
 def _near(
@@ -191,6 +198,7 @@ def _near(
             _Near(
                 {at: cosine for cosine, at in rows[:count]},
                 {at: (cosine - mean) / deviation if deviation else 0.0 for cosine, at in rows[:count]},
+                sum(map(len, values[language])),
             )
         )
     return out
@@ -206,12 +214,14 @@ def _fuse(
     snapshot: Snapshot,
     keyword: Mapping[At, Scored],
     near: Sequence[_Near],
+    called: Mapping[At, float],
     ids: Mapping[At, str],
     boosts: Mapping[int, float],
     support: float,
     how: SemanticSettings,
 ) -> list[_Fused]:
-    """Return the candidates, one an id, best first; ties by id. `boosts`: what being named adds to sections.
+    """Return the candidates, one an id, best first; ties by id. `called`: how far hits stand out by their names. `boosts`: what
+    being named adds to sections.
 
     `support`: how much of the question, by weight, the base's words know. Keywords count by it: a German question to English
     sections shares a word or two with some German section, and that is no reason to put it first.
@@ -221,10 +231,12 @@ def _fuse(
     if how.fusion == "rrf":
         first = fusion.reciprocal(fusion.ranks({at: hit.score for at, hit in keyword.items()}, ids))
         nearness = {at: part for one in near for at, part in fusion.reciprocal(fusion.ranks(one.cosines, ids)).items()}
+        names = fusion.reciprocal(fusion.ranks(called, ids))
     else:
         # A section that holds no term of the query has the keyword score 0: that is the bottom of the scale.
         first = fusion.scaled(plain, 0.0) if any(plain.values()) else {}
-        nearness = fusion.scaled(standing)
+        nearness = fusion.outstanding(standing, numbers.FULL_STANDING, sum(one.usual for one in near))
+        names = fusion.outstanding(called, numbers.FULL_STANDING)
     cosine = {at: value for one in near for at, value in one.cosines.items()}
     groups: dict[int, list[At]] = {}
     for at in sorted(ids):
@@ -235,11 +247,14 @@ def _fuse(
         # Every variant speaks for the id; the one shown holds the words, or is nearest, which is in the question's language.
         shown = min(variants, key=lambda at: (-first.get(at, 0.0), -cosine.get(at, -2.0), at))
         words_part = (1 - how.weight) * support * first.get(shown, 0.0)
-        near_part = how.weight * max(nearness.get(at, 0.0) for at in variants)
+        # Text and name are two signs of one thing: the weaker of them adds little to the stronger.
+        near_part = how.weight * math.hypot(
+            max(nearness.get(at, 0.0) for at in variants), numbers.NAMES_WEIGHT * max(names.get(at, 0.0) for at in variants)
+        )
         section = int(snapshot.segments[shown[0]].hit_section[shown[1]])
-        named = boosts.get(section, 0.0) if shown in keyword and keyword[shown].named > 0 else 0.0
-        stands = max(standing.get(at, -math.inf) for at in variants)
-        out.append(_Fused(shown, words_part + near_part + named, words_part, near_part, 0.0, named, stands))
+        boost = boosts.get(section, 0.0) if shown in keyword and keyword[shown].named > 0 else 0.0
+        stands, names_stand = (max(of.get(at, -math.inf) for at in variants) for of in (standing, called))
+        out.append(_Fused(shown, words_part + near_part + boost, words_part, near_part, 0.0, boost, stands, names_stand))
     return sorted(out, key=lambda one: (-one.score, ids[one.at], one.at))
 
 
@@ -297,9 +312,15 @@ def _finish(
             "weight": how.weight,
             "score": round(one.near, 6),
             "cosine": round(cosine, 6) if np.isfinite(cosine) else None,
+            "standing": _rounded(one.standing),
+            "names": _rounded(one.called),
         },
         "id": {"score": one.named},
     }
     if one.again:
         parts["rerank"] = {"weight": numbers.RERANK_WEIGHT, "score": round(one.again, 6)}
     return replace(result, explanation=parts)
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, 6) if math.isfinite(value) else None

@@ -78,7 +78,7 @@ def _semantic(opened: Callable[[], Catalog], config: Config, model: Callable[[],
         return
     try:
         view = dense.view(opened())
-        yield Check("vectors", True, f"{len(view.rows)} passages have theirs")
+        yield Check("vectors", True, f"{len(view.rows)} passages and {len(view.name_rows)} names have theirs")
     except (SemanticUnavailable, OSError) as error:
         yield Check("vectors", None, str(error))
     others = [one for one in vectors.held(opened()) if one.model not in (embedder.id, "lexical-256-v1")]

@@ -24,12 +24,12 @@ class Progress:
         self._show(f"indexing {done}/{total} files", done == total)
 
     def embedding(self, done: int, total: int) -> None:
-        """Show how many passages are embedded, and the time left at the pace so far."""
+        """Show how many texts are embedded, and the time left at the pace so far."""
         if self._embedding_since is None:
             self._embedding_since, self._embedded_before = time.monotonic(), done
         spent, made = time.monotonic() - self._embedding_since, done - self._embedded_before
         left = f", {_clock(spent / made * (total - done))} left" if made and done < total else ""
-        self._show(f"embedding {done}/{total} passages{left}", done == total)
+        self._show(f"embedding {done}/{total} texts{left}", done == total)
 
     def _show(self, line: str, last: bool) -> None:
         now = time.monotonic()

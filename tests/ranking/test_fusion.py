@@ -54,6 +54,18 @@ def test_a_language_whose_cosines_are_all_higher_does_not_win_by_that() -> None:
     assert (0.85 - found["en"][0]) / found["en"][1] > (0.90 - found["de"][0]) / found["de"][1]
 
 
+def test_who_stands_out_far_enough_counts_in_full_and_others_by_their_share() -> None:
+    assert fusion.outstanding({"a": 5.0, "b": 2.0, "c": -1.0}, 4.0) == pytest.approx({"a": 1.0, "b": 0.4, "c": 0.0})
+    assert fusion.outstanding({"a": 2.0, "b": 1.0}, 4.0) == pytest.approx({"a": 0.5, "b": 0.25})
+
+
+def test_among_few_the_farthest_that_is_possible_is_far_enough() -> None:
+    # Of four values one can be (4 - 1) / 2 = 1.5 deviations from the mean.
+    assert fusion.outstanding({"a": 1.5, "b": -0.5}, 4.0, 4) == pytest.approx({"a": 1.0, "b": 0.0})
+    assert fusion.outstanding({"a": 0.0}, 4.0, 1) == {"a": 1.0}
+    assert fusion.outstanding({}, 4.0, 0) == {}
+
+
 def test_no_values_have_no_standing() -> None:
     assert fusion.standing({"en": np.zeros(0)}) == {"en": (0.0, 0.0)}
 
