@@ -15,10 +15,11 @@ from kb.index import bulk
 from kb.index.catalog import Catalog, SegmentRow
 from kb.index.segment import NOTHING_DEAD
 from kb.index.snapshot import Snapshot, load
-from kb.ranking import bm25
+from kb.ranking import bm25, maxscore
 
 TOP = 10
 K1, B = 1.2, 0.75
+PARAMETERS = bm25.Parameters(K1, B)
 Hits = list[tuple[int, float]]
 Ask = Callable[[Any], Hits]
 
@@ -125,12 +126,11 @@ def write_index(folder: Path, tokens: Tokens, languages: tuple[str, ...]) -> Non
 
 def lexical(snapshot: Snapshot, terms: Sequence[tuple[str, float]], top: int = TOP) -> Hits:
     """Return the best units of field `text` over all segments: a search without grouping, names and snippets."""
-    parameters = bm25.Parameters(K1, B)
     weighted = bm25.weigh(snapshot, "text", terms)
     found: Hits = []
     base = 0
     for segment in snapshot.segments:
-        units, scores = bm25.best_units(segment, "text", weighted, snapshot.text.mean, parameters, top)
+        units, scores = maxscore.best_units(segment, "text", weighted, snapshot.text.mean, PARAMETERS, top)
         found.extend(zip((units + base).tolist(), scores.tolist(), strict=True))
         base += len(segment.text.lengths)
     found.sort(key=lambda hit: (-hit[1], hit[0]))

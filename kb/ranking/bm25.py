@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,11 +37,9 @@ _MANY_BLOCKS = 64
 _SMALL = 1 << 17
 _DELTA = {"plus": 1.0, "l": 0.5}
 _EPSILON = 0.25
+_TERM, _FREQUENCY = attrgetter("term"), attrgetter("frequency")
 FREQUENT_SHARE = 0.125
 """Terms that stand in this share of all units are kept as one number for every unit: the measured break-even."""
-_FEW_SHARE = 1 / 24
-_MOST_CANDIDATES = 20_000
-_ROUNDING = 1e-5
 SPARE = 4
 """Arrays of zeros of one length that a segment keeps: as many as queries are likely to be answered side by side."""
 
@@ -105,16 +104,27 @@ def _mean_raw(snapshot: Snapshot, field: str) -> float:
 
 def weigh(snapshot: Snapshot, field: str, terms: Sequence[tuple[str, float]], scoring: str = "lucene") -> list[WeightedTerm]:
     """Return those of the terms that some live unit of the field holds, with their idf times their own weight."""
-    totals: Totals = getattr(snapshot, field)
-    mean = _mean_raw(snapshot, field) if scoring == "okapi" else 0.0
+    held = snapshot.remembered(f"{field} weighted {scoring}")
     out = []
-    for term, weight in terms:
-        frequency = snapshot.frequency(field, term)
-        if frequency > 0:
-            value = weight * idf(totals.units, frequency, scoring, mean)
-            absent = value * _DELTA["plus"] if scoring == "plus" else 0.0
-            out.append(WeightedTerm(term, frequency, value, frequency >= FREQUENT_SHARE * totals.units, absent))
+    for pair in terms:
+        try:
+            found: WeightedTerm | None = held[pair]
+        except KeyError:
+            found = held[pair] = _weighed(snapshot, field, *pair, scoring)
+        if found is not None:
+            out.append(found)
     return out
+
+
+def _weighed(snapshot: Snapshot, field: str, term: str, weight: float, scoring: str) -> WeightedTerm | None:
+    totals: Totals = getattr(snapshot, field)
+    frequency = snapshot.frequency(field, term)
+    if frequency <= 0:
+        return None
+    mean = _mean_raw(snapshot, field) if scoring == "okapi" else 0.0
+    value = weight * idf(totals.units, frequency, scoring, mean)
+    absent = value * _DELTA["plus"] if scoring == "plus" else 0.0
+    return WeightedTerm(term, frequency, value, frequency >= FREQUENT_SHARE * totals.units, absent)
 
 
 def constant(terms: Sequence[WeightedTerm]) -> float:
@@ -130,7 +140,7 @@ def scores(
     0 where a unit holds none of the terms. What a variant adds to every unit is not in it: see `constant`.
     """
     out = np.zeros(len(getattr(segment, field).lengths), dtype=np.float32)
-    _add(*_impacts(segment, field, terms, mean, parameters), out)
+    _add(*in_order(segment, field, terms, mean, parameters), out)
     return out
 
 
@@ -138,7 +148,7 @@ def add(
     segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters, out: NDArray[np.float32]
 ) -> NDArray[np.int64]:
     """Add the score of every unit to an array of zeros, as `scores` does; return the units written, some more than once."""
-    rare, frequent = _impacts(segment, field, terms, mean, parameters)
+    rare, frequent = in_order(segment, field, terms, mean, parameters)
     _add(rare, frequent, out)
     held = [one.held for one in (*rare, *frequent)]
     return np.concatenate(held, dtype=np.int64) if held else np.zeros(0, dtype=np.int64)
@@ -148,50 +158,10 @@ def _add(rare: Sequence[Impacts], frequent: Sequence[Impacts], out: NDArray[np.f
     for one in rare:
         one.add_to(out)
     if frequent:
-        out += _sum(frequent)
+        out += sum_of(frequent)
 
 
-def best_units(
-    segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return at least the `count` best live units of a field and their scores, ties at the last place included, unordered.
-
-    The same scores as `scores` gives, bit for bit, without adding frequent terms everywhere: a unit that would not be among
-    the best even with all that they can add at most is not looked at again (Turtle and Flood, "Query evaluation: strategies
-    and optimizations", 1995).
-    """
-    rare, frequent = _impacts(segment, field, terms, mean, parameters)
-    size = len(getattr(segment, field).lengths)
-    gone = segment.dead_mask(field)
-    postings = sum(len(one.values) for one in rare)
-    if rare and postings < _FEW_SHARE * size:
-        found = _best_of_few(segment, rare, frequent, size, gone, count)
-        if found is not None:
-            return found
-    out = np.zeros(size, dtype=np.float32)
-    for one in rare:
-        one.add_to(out)
-    if gone is not None:
-        out[gone] = 0
-    if not frequent:
-        units = at_least(out, count)
-        return units, out[units]
-    maxima = _maxima(out)
-    least = _bound(maxima, count) * (1 - _ROUNDING) - sum(one.most for one in frequent) * (1 + _ROUNDING)
-    if least > 0:
-        units = _above(out, maxima, least)
-        exact = out[units] + _sum(frequent, units)
-    else:
-        out += _sum(frequent)
-        if gone is not None:
-            out[gone] = 0
-        units = at_least(out, count)
-        exact = out[units]
-    kept = at_least(exact, count)
-    return units[kept], exact[kept]
-
-
-def _impacts(
+def in_order(
     segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters
 ) -> tuple[list[Impacts], list[Impacts]]:
     """Return the impacts of rare and of frequent terms, each in an order that does not depend on how units lie in segments.
@@ -201,59 +171,20 @@ def _impacts(
     """
     rare: list[Impacts] = []
     frequent: list[Impacts] = []
-    for term in sorted(terms, key=lambda term: (-term.frequency, term.term)) if len(terms) > 1 else terms:
-        found = impacts.of(segment, field, term, mean, parameters)
-        if found is not None:
+    of = impacts.kept(segment, field, mean, parameters).of
+    for term in sorted(sorted(terms, key=_TERM), key=_FREQUENCY, reverse=True) if len(terms) > 1 else terms:
+        found = of(segment, term)
+        if found is not None and len(found.held):
             (frequent if term.frequent else rare).append(found)
     return rare, frequent
 
 
-def _sum(frequent: Sequence[Impacts], units: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+def sum_of(frequent: Sequence[Impacts], units: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
     """Return what frequent terms add to all units, or to some."""
-    parts = (one.values if units is None else one.values[units] for one in frequent)
-    out = next(parts).copy()
-    for part in parts:
-        out += part
+    out = frequent[0].values.copy() if units is None else frequent[0].values[units]
+    for one in frequent[1:]:
+        out += one.values if units is None else one.values[units]
     return out
-
-
-def _best_of_few(
-    segment: Segment,
-    rare: Sequence[Impacts],
-    frequent: Sequence[Impacts],
-    size: int,
-    gone: NDArray[np.bool_] | None,
-    count: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
-    """Look only at units that hold a rare term; None where a unit without one may be among the best."""
-    spare = segment.scratch.setdefault(size, [])
-    scratch = spare.pop() if spare else np.zeros(size, dtype=np.float32)
-    for one in rare:
-        one.add_to(scratch)
-    held = rare[0].units if len(rare) == 1 else np.concatenate([one.units for one in rare if one.units is not None])
-    assert held is not None
-    values = scratch[held]
-    scratch[held] = 0
-    if len(spare) < SPARE:
-        spare.append(scratch)
-    if gone is not None:
-        values[gone[held]] = 0
-    # A unit may stand here once for each term: among so many values at least `count` units reach the bound.
-    rank = count * len(rare)
-    bound = float(np.partition(values, len(values) - rank)[len(values) - rank]) if len(values) > rank else 0.0
-    if frequent:
-        bound = bound * (1 - _ROUNDING) - sum(one.most for one in frequent) * (1 + _ROUNDING)
-        if bound <= 0:
-            return None
-    chosen = np.flatnonzero((values >= bound) & (values > 0))
-    if len(chosen) > _MOST_CANDIDATES:
-        return None
-    units, first = np.unique(held[chosen], return_index=True)
-    units, exact = units.astype(np.int64), values[chosen][first]
-    if frequent:
-        exact = exact + _sum(frequent, units)
-    kept = at_least(exact, count)
-    return units[kept], exact[kept]
 
 
 def held(segment: Segment, field: str, terms: Sequence[WeightedTerm]) -> NDArray[np.bool_]:
@@ -298,8 +229,8 @@ def at_least(values: NDArray[np.float32], count: int, floor: float = 0.0) -> NDA
     if size <= _BLOCK * count:
         found = np.flatnonzero(values > floor)
     else:
-        maxima = _maxima(values)
-        found = _above(values, maxima, _bound(maxima, count), floor)
+        maxima = maxima_of(values)
+        found = above(values, maxima, bound_of(maxima, count), floor)
     if len(found) <= count:
         return found
     chosen = values[found]
@@ -308,20 +239,20 @@ def at_least(values: NDArray[np.float32], count: int, floor: float = 0.0) -> NDA
     return best
 
 
-def _maxima(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def maxima_of(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the maximum of each block of values."""
     found: NDArray[np.float32] = np.maximum.reduceat(values, np.arange(0, len(values), _BLOCK))
     return found
 
 
-def _bound(maxima: NDArray[np.float32], count: int) -> float:
+def bound_of(maxima: NDArray[np.float32], count: int) -> float:
     """Return a number that at least `count` values reach."""
     if len(maxima) < count:
         return -math.inf
     return float(np.partition(maxima, len(maxima) - count)[len(maxima) - count])
 
 
-def _above(values: NDArray[np.float32], maxima: NDArray[np.float32], least: float, floor: float = 0.0) -> NDArray[np.int64]:
+def above(values: NDArray[np.float32], maxima: NDArray[np.float32], least: float, floor: float = 0.0) -> NDArray[np.int64]:
     """Return the positions of the values from `least` on that are above `floor`."""
     blocks = np.flatnonzero(maxima >= least) if least > floor else np.flatnonzero(maxima > floor)
     if len(values) <= _SMALL or len(blocks) > _MANY_BLOCKS:

@@ -21,20 +21,23 @@ if TYPE_CHECKING:
 
 _LEAST_KEPT = 64 << 20
 _MOST_KEPT = 512 << 20
-"""Bytes that are kept for a segment: as many as its file has, from 64 to 512 MB; what was used longest ago goes first."""
+"""Bytes that are kept for a segment: as many as its file has, from 64 to 512 MB; what was not used lately goes first."""
+_MOST_ABSENT = 100_000
+"""Terms remembered at once, where that takes no room to speak of: those that a segment does not hold."""
 
 
 @record
 class Impacts:
     """What a term adds: `values` for each of `units`, ascending, or for every unit where `units` is None; `most` of them.
 
-    `held`: the units that hold the term, in either case.
+    `held`: the units that hold the term, in either case. `codes`: what `kb.ranking.maxscore` has made of the values.
     """
 
     units: NDArray[np.int32] | None
     values: NDArray[np.float32]
     most: float
     held: NDArray[np.int32]
+    codes: dict[float, NDArray[np.uint8]]
 
     def add_to(self, out: NDArray[np.float32]) -> None:
         """Add to the scores of all units."""
@@ -55,29 +58,67 @@ class Impacts:
 
 def of(segment: Segment, field: str, weighted: WeightedTerm, mean: float, parameters: Parameters) -> Impacts | None:
     """Return what a term adds in a field of a segment; None where the segment does not hold it."""
-    number = segment.number_of(weighted.term)
-    if number is None:
-        return None
-    key = (field, number, weighted.idf, weighted.frequent, mean, parameters.k1, parameters.b, parameters.scoring)
-    kept = segment.impacts
-    found: Impacts | None = kept.pop(key, None)
+    return kept(segment, field, mean, parameters).of(segment, weighted)
+
+
+def kept(segment: Segment, field: str, mean: float, parameters: Parameters) -> Kept:
+    """Return what is kept of a field of a segment under some parameters: a query of many terms looks it up once."""
+    key = (field, mean, parameters.k1, parameters.b, parameters.scoring)
+    found: Kept | None = segment.impacts.get(key)
     if found is None:
-        found = _computed(segment, field, number, weighted, mean, parameters)
-        _make_room(segment, found)
-    kept[key] = found  # last in: used last
+        found = segment.impacts[key] = Kept(field, mean, parameters)
     return found
 
 
-def _make_room(segment: Segment, new: Impacts) -> None:
+class Kept:
+    """The impacts of terms in one segment, worked out when first asked for: what was used lately, and what before that.
+
+    It is kept by the segment, and does not hold it: the segment's file is let go as soon as nobody uses it.
+    """
+
+    def __init__(self, field: str, mean: float, parameters: Parameters) -> None:
+        self._field, self._mean, self._parameters = field, mean, parameters
+        self._lately: dict[tuple[str, float, bool], Impacts | None] = {}
+        self._before: dict[tuple[str, float, bool], Impacts | None] = {}
+
+    def of(self, segment: Segment, weighted: WeightedTerm) -> Impacts | None:
+        """Return what a term adds; None where the segment does not hold it."""
+        key = (weighted.term, weighted.idf, weighted.frequent)
+        try:
+            return self._lately[key]
+        except KeyError:
+            return self._found(segment, key, weighted)
+
+    def _found(self, segment: Segment, key: tuple[str, float, bool], weighted: WeightedTerm) -> Impacts | None:
+        if key in self._before:
+            found = self._before[key]
+        else:
+            number = segment.number_of(weighted.term)
+            found = None
+            if number is not None:
+                found = _computed(segment, self._field, number, weighted, self._mean, self._parameters)
+        if found is not None:
+            _make_room(segment, found.values.nbytes + len(found.held))
+        elif len(self._lately) >= _MOST_ABSENT:
+            self._lately = {}
+        self._lately[key] = found
+        return found
+
+    def grow_old(self) -> bool:
+        """Let go of what was not used lately; tell whether anything is left."""
+        self._lately, self._before = {}, self._lately
+        return bool(self._before)
+
+
+def _make_room(segment: Segment, new: int) -> None:
+    """Count bytes that are to be kept. What was used lately may take half of the room, what was used before that the other."""
     limit = min(max(_LEAST_KEPT, segment.arrays.size), _MOST_KEPT)
-    segment.impact_bytes[0] += new.values.nbytes
-    while segment.impact_bytes[0] > limit:
-        oldest = next(iter(segment.impacts), None)
-        gone = segment.impacts.pop(oldest, None) if oldest is not None else None
-        if gone is None:
-            segment.impact_bytes[0] = new.values.nbytes
-            return
-        segment.impact_bytes[0] -= gone.values.nbytes
+    segment.impact_bytes[0] += new
+    if segment.impact_bytes[0] > limit // 2:
+        for key, one in list(segment.impacts.items()):
+            if not one.grow_old():
+                segment.impacts.pop(key, None)
+        segment.impact_bytes[0] = new
 
 
 def _computed(segment: Segment, field: str, number: int, weighted: WeightedTerm, mean: float, parameters: Parameters) -> Impacts:
@@ -86,10 +127,10 @@ def _computed(segment: Segment, field: str, number: int, weighted: WeightedTerm,
     values = saturated(counts, norms(segment, field, mean, parameters)[units], weighted.idf, parameters)
     most = float(values.max()) if len(values) else 0.0
     if not weighted.frequent:
-        return Impacts(units, values, most, units)
+        return Impacts(units, values, most, units, {})
     dense = np.zeros(len(postings.lengths), dtype=np.float32)
     dense[units] = values
-    return Impacts(None, dense, most, units)
+    return Impacts(None, dense, most, units, {})
 
 
 def norms(segment: Segment, field: str, mean: float, parameters: Parameters) -> NDArray[np.float32]:

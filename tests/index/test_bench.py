@@ -56,7 +56,7 @@ def test_the_scoring_that_is_measured_is_called_by_a_search(
     base = make_base({"a.md": "# A\n\nmarker\n"})
     base.kb.index()
     called = []
-    monkeypatch.setattr(impacts, "of", lambda *a, real=impacts.of: called.append(a[1]) or real(*a))
+    monkeypatch.setattr(impacts.Kept, "of", lambda *a, real=impacts.Kept.of: called.append(a[1]) or real(*a))
     base.search("marker")
     searched = len(called)
     engines.lexical(engines.Kb().load(next(p.parent for p in base.cache.rglob("catalog.db"))), [("marker", 1.0)])

@@ -18,7 +18,7 @@ from kb.index.catalog import Catalog
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.index.snapshot import load as load_snapshot
-from kb.ranking import bm25, oracle
+from kb.ranking import bm25, maxscore, oracle
 from kb.ranking.bm25 import Parameters
 
 MakeBase = Callable[..., Base]
@@ -134,15 +134,34 @@ def test_an_unknown_variant_is_refused_with_the_valid_ones(make_base: MakeBase) 
         load(Path(base.path))
 
 
+CHOICES = {
+    "_FEW_POSTINGS": [0, 4096],
+    "_FEW_SHARE": [0.0, 1 / 64],
+    "_FIRST_SHARE": [0.0, 1 / 256],
+    "_FIRST_TERMS": [1, 4],
+    "_FIRST_POSTINGS": [1, 1000],
+    "_SCANNED_SHARE": [0.0, 1 / 8, 1e9],
+    "_MOST_SEEDS": [3, 300],
+    "_FEW": [0, 192],
+    "_PER_LOOKUP": [0, 20],
+    "_MOST_CANDIDATES": [3, 20_000],
+    "_FEW_BEST": [0, 1000],
+    "_LARGEST_CODE": [20, 250],
+}
+"""What decides which way the best units are found: each way is to be gone here, in texts that are small."""
+
+
 @given(st.integers(0, 2**32), st.integers(1, 30))
 def test_the_best_units_are_those_of_all_scores_to_the_last_bit(large: Snapshot, seed: int, count: int) -> None:
     chance = random.Random(seed)
     names = [f"w{n}" for n in range(60)] + ["everywher", "half"]
     asked = bm25.weigh(large, "text", [(term, chance.choice([1.0, 0.3])) for term in chance.sample(names, chance.randint(1, 9))])
     for segment in large.segments:
-        for few in (0.0, 0.01, 10.0):
+        for most_added in (0, 1 << 30):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(bm25, "_FEW_SHARE", few)
+                patch.setattr(maxscore, "_MOST_ADDED", most_added)
+                for name, values in CHOICES.items():
+                    patch.setattr(maxscore, name, chance.choice(values))
                 patch.setattr(bm25, "_SMALL", chance.choice([0, 1 << 17]))
                 patch.setattr(bm25, "_BLOCK", chance.choice([4, 512]))
                 assert_best(segment, large, asked, count)
@@ -152,6 +171,6 @@ def assert_best(segment: Segment, snapshot: Snapshot, asked: list[bm25.WeightedT
     parameters = Parameters(K1, B)
     everything = bm25.scores(segment, "text", asked, snapshot.text.mean, parameters)
     everything[segment.dead.units] = 0
-    units, scores = bm25.best_units(segment, "text", asked, snapshot.text.mean, parameters, count)
+    units, scores = maxscore.best_units(segment, "text", asked, snapshot.text.mean, parameters, count)
     assert sorted(units.tolist()) == sorted(bm25.at_least(everything, count).tolist())
     assert np.array_equal(everything[units], scores)
