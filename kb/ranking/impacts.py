@@ -104,6 +104,10 @@ class Kept:
         self._lately[key] = found
         return found
 
+    def held(self) -> list[Impacts | None]:
+        """Return all that is kept."""
+        return [*self._lately.values(), *self._before.values()]
+
     def grow_old(self) -> bool:
         """Let go of what was not used lately; tell whether anything is left."""
         self._lately, self._before = {}, self._lately

@@ -18,7 +18,7 @@ from kb.index.catalog import Catalog
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.index.snapshot import load as load_snapshot
-from kb.ranking import bm25, maxscore, oracle
+from kb.ranking import bm25, impacts, maxscore, oracle
 from kb.ranking.bm25 import Parameters
 
 MakeBase = Callable[..., Base]
@@ -155,7 +155,9 @@ CHOICES = {
 def test_the_best_units_are_those_of_all_scores_to_the_last_bit(large: Snapshot, seed: int, count: int) -> None:
     chance = random.Random(seed)
     names = [f"w{n}" for n in range(60)] + ["everywher", "half"]
-    asked = bm25.weigh(large, "text", [(term, chance.choice([1.0, 0.3])) for term in chance.sample(names, chance.randint(1, 9))])
+    scoring = chance.choice(SCORINGS)
+    terms = [(term, chance.choice([1.0, 0.3])) for term in chance.sample(names, chance.randint(1, 9))]
+    asked = bm25.weigh(large, "text", terms, scoring)
     for segment in large.segments:
         for most_added in (0, 1 << 30):
             with pytest.MonkeyPatch.context() as patch:
@@ -164,13 +166,27 @@ def test_the_best_units_are_those_of_all_scores_to_the_last_bit(large: Snapshot,
                     patch.setattr(maxscore, name, chance.choice(values))
                 patch.setattr(bm25, "_SMALL", chance.choice([0, 1 << 17]))
                 patch.setattr(bm25, "_BLOCK", chance.choice([4, 512]))
-                assert_best(segment, large, asked, count)
+                assert_best(segment, large, asked, count, Parameters(K1, B, scoring))
 
 
-def assert_best(segment: Segment, snapshot: Snapshot, asked: list[bm25.WeightedTerm], count: int) -> None:
-    parameters = Parameters(K1, B)
+def assert_best(segment: Segment, snapshot: Snapshot, asked: list[bm25.WeightedTerm], count: int, parameters: Parameters) -> None:
     everything = bm25.scores(segment, "text", asked, snapshot.text.mean, parameters)
     everything[segment.dead.units] = 0
     units, scores = maxscore.best_units(segment, "text", asked, snapshot.text.mean, parameters, count)
     assert sorted(units.tolist()) == sorted(bm25.at_least(everything, count).tolist())
     assert np.array_equal(everything[units], scores)
+
+
+def test_what_is_kept_of_terms_stays_within_its_bound(make_base: MakeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(impacts, "_LEAST_KEPT", 20_000)
+    monkeypatch.setattr(impacts, "_MOST_KEPT", 20_000)
+    held = edited(make_base, 3)
+    segment = max(held.segments, key=lambda segment: len(segment.text.lengths))
+    asked = bm25.weigh(held, "text", [(f"w{n}", 1.0) for n in range(300)])
+    first = {one.term: bm25.scores(segment, "text", [one], held.text.mean, Parameters(K1, B)) for one in asked}
+    most = 0
+    for one in asked * 2:
+        assert np.array_equal(bm25.scores(segment, "text", [one], held.text.mean, Parameters(K1, B)), first[one.term])
+        kept = [found for table in segment.impacts.values() for found in table.held() if found is not None]
+        most = max(most, sum(found.values.nbytes for found in {id(found): found for found in kept}.values()))
+    assert 5_000 < most <= 20_000
