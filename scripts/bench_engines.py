@@ -130,7 +130,8 @@ def lexical(snapshot: Snapshot, terms: Sequence[tuple[str, float]], top: int = T
     found: Hits = []
     base = 0
     for segment in snapshot.segments:
-        units, scores = maxscore.best_units(segment, "text", weighted, snapshot.text.mean, PARAMETERS, top)
+        floor = sorted(score for _, score in found)[-top] if len(found) >= top else 0.0
+        units, scores = maxscore.best_units(segment, "text", weighted, snapshot.text.mean, PARAMETERS, top, floor)
         found.extend(zip((units + base).tolist(), scores.tolist(), strict=True))
         base += len(segment.text.lengths)
     found.sort(key=lambda hit: (-hit[1], hit[0]))

@@ -47,10 +47,17 @@ _LARGEST_CODE = 250
 
 
 def best_units(
-    segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters, count: int
+    segment: Segment,
+    field: str,
+    terms: Sequence[WeightedTerm],
+    mean: float,
+    parameters: Parameters,
+    count: int,
+    floor: float = 0.0,
 ) -> Best:
     """Return at least the `count` best live units of a field and their scores, ties at the last place included, unordered.
 
+    Units that score less than `floor` may be left out: with what the best of other segments score, less is looked at.
     Only units that score more than 0 are returned. Terms must not weigh less than nothing where they are to be left out; those
     of the variant `okapi` can, and then all units are scored.
     """
@@ -66,10 +73,12 @@ def best_units(
         if postings and min([one.most for one in frequent], default=1.0) > 0:
             dead = segment.dead.units if field == "text" else segment.dead.names
             size = len(getattr(segment, field).lengths)
+            if floor > 0 and (rest + sum([one.most for one in rare])) * _UP < floor:
+                return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
             if postings > _MOST_ADDED:
-                found = _of_some_terms(segment, rare, frequent, rest, size, dead, count)
+                found = _of_some_terms(segment, rare, frequent, rest, size, dead, count, floor)
             else:
-                found = _of_all_rare(segment, rare, frequent, rest, size, dead, count, postings)
+                found = _of_all_rare(segment, rare, frequent, rest, size, dead, count, floor, postings)
     return _of_all(segment, field, rare, frequent, count) if found is None else found
 
 
@@ -107,6 +116,7 @@ def _of_all_rare(
     size: int,
     dead: NDArray[np.int32],
     count: int,
+    floor: float,
     postings: int,
 ) -> Best | None:
     """Add all rare terms; look at what frequent ones add only where that can matter. None where that is everywhere."""
@@ -123,13 +133,15 @@ def _of_all_rare(
     values = sums[units]
     # A unit may stand here once for each term: among so many values are `count` units.
     least = _highest(values, count * len(first))
-    bound = least
-    if frequent:
+    if not frequent:
+        bound = least = max(least, floor)
+    else:
         seeds = units[(values >= least).nonzero()[0][:_MOST_SEEDS]] if least > 0 else units[:0]
         reached = (sums[seeds] + bm25.sum_of(frequent, seeds)).tolist()
         known = sorted(dict(zip(seeds.tolist(), reached, strict=True)).values())
         if len(known) >= count:
             least = max(least, known[-count])
+        least = max(least, floor)
         bound = least * _DOWN - rest * _UP
     if len(first) < len(rare) and postings >= _SCANNED_SHARE * size:
         units = ((sums >= bound) if bound > 0 else (sums > 0)).nonzero()[0]
@@ -171,6 +183,7 @@ def _of_some_terms(
     size: int,
     dead: NDArray[np.int32],
     count: int,
+    floor: float,
 ) -> Best | None:
     """Find candidates by sums of bytes, each a term's impact rounded up: a quarter of the memory is touched."""
     lists = rare[::-1]
@@ -180,7 +193,7 @@ def _of_some_terms(
         step *= 2
     spare = segment.worked_out.setdefault("sums of bytes", [])
     sums: NDArray[np.uint8] = spare.pop() if spare else np.zeros(size, dtype=np.uint8)
-    found = _Candidates(sums, lists, frequent, rest + whole, step, dead).best(count)
+    found = _Candidates(sums, lists, frequent, rest + whole, step, dead).best(count, floor)
     sums.fill(0)
     if len(spare) < bm25.SPARE:
         spare.append(sums)
@@ -203,7 +216,7 @@ class _Candidates:
         self._rest, self._step = rest, step
         self._count = 0
 
-    def best(self, count: int) -> Best | None:
+    def best(self, count: int, floor: float) -> Best | None:
         """Return the best units; None where too many would have to be looked at."""
         lists, spent = self._lists, 0
         while self._count < len(lists) and (spent < _FIRST_SHARE * len(self._sums) or self._count < _FIRST_TERMS):
@@ -211,7 +224,7 @@ class _Candidates:
         units, codes = self._read(np.concatenate([one.held for one in lists[: self._count]], dtype=np.int64))
         seeds = np.unique(units[_highest_codes(codes, count * self._count)])
         known = self._exact(seeds)
-        least = _highest(known, count)
+        least = max(_highest(known, count), floor)
         read = self._count
         while self._count < len(lists) and self._rest * _UP >= least * _DOWN:
             self._add()

@@ -175,6 +175,11 @@ def assert_best(segment: Segment, snapshot: Snapshot, asked: list[bm25.WeightedT
     units, scores = maxscore.best_units(segment, "text", asked, snapshot.text.mean, parameters, count)
     assert sorted(units.tolist()) == sorted(bm25.at_least(everything, count).tolist())
     assert np.array_equal(everything[units], scores)
+    best = units.tolist()
+    for floor in sorted(scores.tolist())[:: max(len(scores) // 3, 1)]:
+        units, scores = maxscore.best_units(segment, "text", asked, snapshot.text.mean, parameters, count, floor)
+        assert np.array_equal(everything[units], scores)
+        assert {*units.tolist()} >= {unit for unit in best if everything[unit] >= floor}
 
 
 def test_what_is_kept_of_terms_stays_within_its_bound(make_base: MakeBase, monkeypatch: pytest.MonkeyPatch) -> None:
