@@ -12,7 +12,7 @@ from kb.answers import Result, SearchAnswer
 from kb.index.catalog import Catalog
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, near, shown, snippet
+from kb.ranking import bm25, shown, snippet
 from kb.ranking import weights as numbers
 from kb.ranking.alternatives import explained
 from kb.ranking.plan import Plan, plan
@@ -111,38 +111,12 @@ def ranked(
         made = replace(made, phrases=())
         warning = "no section holds the words in quotes one after the other; searched for them as single words"
         ranking = found(made)
-    if not named and is_about_something_else(snapshot, made, ranking):
-        return made, Ranking((), 0, (), ()), _ABOUT_SOMETHING_ELSE
+    if made.support < 1 and ranking.hits and not named:
+        from kb.ranking import refusal  # on use: most bases know the words that they are asked
+
+        if refusal.is_about_something_else(snapshot, made, ranking.hits[0]):
+            return made, Ranking((), 0, (), ()), _ABOUT_SOMETHING_ELSE
     return made, ranking, warning
-
-
-def is_about_something_else(snapshot: Snapshot, made: Plan, ranking: Ranking) -> bool:
-    """Tell whether a question has little to do with the base: it knows few of the words, and the best hit holds fewer.
-
-    In a base of few words an unseen one says little about a question; there nothing is refused.
-    """
-    if len(made.words) < numbers.LEAST_ASKED or made.support >= numbers.LEAST_SUPPORT or not ranking.hits:
-        return False
-    if near.spellings(snapshot) < numbers.LEAST_VOCABULARY:
-        return False
-    held = terms_held(snapshot, ranking.hits[0], [term for one in made.words for term in (*one.terms, *one.parts)])
-    covered = [one.weight for one in made.words if not held.isdisjoint((*one.terms, *one.parts))]
-    return len(covered) < 2 or sum(covered) < numbers.LEAST_COVERED * sum(one.weight for one in made.words)
-
-
-def terms_held(snapshot: Snapshot, scored: Scored, terms: Sequence[str]) -> set[str]:
-    """Return those of some terms that a hit holds, in its text or one of its names."""
-    segment = snapshot.segments[scored.segment]
-    out = set()
-    for field, starts in (("text", segment.hit_start), ("head", segment.name_start)):
-        first, last = int(starts[scored.hit]), int(starts[scored.hit + 1])
-        for term in terms:
-            number = segment.number_of(term)
-            if number is not None:
-                units = getattr(segment, field).of(number)[0]
-                if int(units.searchsorted(np.int32(first))) < int(units.searchsorted(np.int32(last))):
-                    out.add(term)
-    return out
 
 
 # -- what may be returned --------------------------------------------------------------------------------------
