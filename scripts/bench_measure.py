@@ -292,7 +292,7 @@ class Bench:
         self.results["start"] = out
 
     def floor(self) -> None:
-        """The least time in which the bytes that queries touch can be read at all: the format's own, at measured bandwidth."""
+        """The least time in which all that queries ask for can be read: the format's own bytes, at measured bandwidth."""
         largest = max(self.sizes, key=lambda name: self.sizes[name])
         folder = self.work / largest
         tokens = engines.Tokens(folder)
@@ -308,7 +308,7 @@ class Bench:
 
 
 def bytes_of(snapshot: Any, terms: list[tuple[str, float]]) -> int:
-    """Return the bytes that a query can't do without: its postings (unit and count), and the score of every unit once."""
+    """Return the bytes of all postings of a query (unit and count), and of the score of every unit once."""
     weighted = bm25.weigh(snapshot, "text", terms)
     return sum(5 * term.frequency for term in weighted) + 4 * snapshot.text.units
 

@@ -130,7 +130,10 @@ def _start(results: dict[str, Any]) -> Iterator[str]:
 
 def _floor(results: dict[str, Any]) -> Iterator[str]:
     found = results["floor"]
-    yield f"**Distance to the floor, {found['size']} passages** (memory read at {found['bandwidth']:.1f} GB/s)\n"
+    yield (
+        f"**Distance to the floor, {found['size']} passages** (memory read at {found['bandwidth']:.1f} GB/s; the floor is all postings"
+        " of a query's terms and a score for each passage, read once; kb leaves postings unread that can't matter)\n"
+    )
     rows = []
     for kind in KINDS:
         mean = results.get("lexical", {}).get(found["size"], {}).get("engines", {}).get("kb", {}).get(kind, {}).get("mean")
