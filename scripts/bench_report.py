@@ -131,8 +131,8 @@ def _start(results: dict[str, Any]) -> Iterator[str]:
 def _floor(results: dict[str, Any]) -> Iterator[str]:
     found = results["floor"]
     yield (
-        f"**Distance to the floor, {found['size']} passages** (memory read at {found['bandwidth']:.1f} GB/s; the floor is all postings"
-        " of a query's terms and a score for each passage, read once; kb leaves postings unread that can't matter)\n"
+        f"**Distance to the floor, {found['size']} passages** (memory read at {found['bandwidth']:.1f} GB/s; the floor is all"
+        " postings of a query's terms and a score for each passage, read once; kb leaves postings unread that can't matter)\n"
     )
     rows = []
     for kind in KINDS:
