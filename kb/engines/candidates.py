@@ -22,7 +22,7 @@ from kb.engines.narrow import masks_of, narrow, widened
 from kb.engines.points import number_of, sparse
 from kb.engines.store import NAMES, TEXT, Ask, Found, Store
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, ranker
+from kb.ranking import bm25, groups, ranker
 from kb.ranking.bm25 import WeightedTerm
 from kb.ranking.plan import Plan
 from kb.ranking.ranker import HitMask, Ranking, Weights
@@ -168,4 +168,4 @@ def _total(snapshot: Snapshot, plan: Plan, named: Iterable[int] | None, masks: S
         if allowed is not None:
             mask &= allowed
         held.append(np.flatnonzero(mask))
-    return ranker.groups(snapshot, held)
+    return groups.count(snapshot, held)

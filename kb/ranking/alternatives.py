@@ -14,7 +14,7 @@ import numpy as np
 
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, impacts
+from kb.ranking import bm25, impacts, joined
 from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.records import record, replace
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kb.ranking.impacts import Impacts
+    from kb.ranking.joined import Joined, Term
 
 
 @record
@@ -125,6 +126,55 @@ def _sum(found: Iterable[Impacts | None], size: int) -> NDArray[np.float32]:
         if one is not None:
             one.add_to(out)
     return out
+
+
+def add_joined(
+    whole: Joined, field: str, weighed: Sequence[Weighed], parameters: Parameters, scores: NDArray[np.float32]
+) -> list[Term]:
+    """Do as `add` for all segments at once; return the terms of the forms."""
+    out: list[Term] = []
+    size = len(scores)
+    for one in weighed:
+        best, own = whole.take(size), whole.take(size)
+        joined.add([whole.term(field, term, parameters) for term in one.own], own)
+        raised: list[NDArray[np.integer]] = []
+        for _, words in one.forms:
+            found = [[whole.term(field, term, parameters) for term in word] for word in words]
+            out += [term for word in found for term in word]
+            units, values = _all_of(whole, found, size)
+            best[units] = np.maximum(best.take(units), values)
+            raised.append(units)
+        places = whole.once(np.concatenate(raised), size)
+        highest = best.take(places)
+        scores[places] += np.where(highest != 0, np.maximum(highest - own.take(places), 0), 0)
+        whole.give(best, places)
+        whole.give(own, None)
+    return out
+
+
+def _all_of(whole: Joined, words: Sequence[Sequence[Term]], size: int) -> tuple[NDArray[np.integer], NDArray[np.float32]]:
+    """Return the units, each once, that hold one of the terms of every word, and what all of them add there."""
+    if len(words) == 1 and len(words[0]) == 1:
+        return words[0][0].held, words[0][0].at_held
+    units: NDArray[np.integer] = np.zeros(0, dtype=np.int32)
+    values: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+    for number, word in enumerate(words):
+        alone = whole.take(size)
+        for term in word:
+            if term.frequent:
+                alone += term.values
+            else:
+                np.add.at(alone, term.held, term.values)
+        held = np.concatenate([term.held for term in word])
+        if number == 0:
+            units = whole.once(held, size)
+            values = alone.take(units)
+        else:
+            here = alone.take(units)
+            values = (values + here)[here != 0]
+            units = units[here != 0]
+        whole.give(alone, held)
+    return units, values
 
 
 def explained(

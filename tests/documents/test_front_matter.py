@@ -40,9 +40,7 @@ def test_the_body_begins_after_the_closing_line() -> None:
     assert split("a.md", "---\na: b\nc: d\n...\nbody").body_line == 5
 
 
-@pytest.mark.parametrize(
-    ("inner", "key", "value"), [("title: a: b", "title", "a: b"), ("path: C:\\x: y", "path", "C:\\x: y")]
-)
+@pytest.mark.parametrize(("inner", "key", "value"), [("title: a: b", "title", "a: b"), ("path: C:\\x: y", "path", "C:\\x: y")])
 def test_bad_yaml_is_read_line_by_line_with_one_warning(inner: str, key: str, value: str) -> None:
     made = front(f"type: note\n{inner}")
     assert made.values[key] == value

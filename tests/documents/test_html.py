@@ -70,9 +70,7 @@ def test_scripts_styles_templates_graphics_and_comments_are_dropped() -> None:
 
 
 def test_the_head_gives_title_and_language_only() -> None:
-    made = page(
-        '<html lang="de-AT"><head><title>T &amp; x</title><meta name=a content=b></head><body><p>x</p></body></html>'
-    )
+    made = page('<html lang="de-AT"><head><title>T &amp; x</title><meta name=a content=b></head><body><p>x</p></body></html>')
     assert (made.title, made.language) == ("T & x", "de")
     assert [block.text for block in made.sections[0].blocks] == ["x"]
 

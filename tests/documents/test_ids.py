@@ -164,9 +164,7 @@ def test_any_text_has_a_slug_that_is_an_id(text: str) -> None:
 
 
 _HEADINGS = st.lists(
-    st.tuples(
-        st.integers(1, 4), st.sampled_from(["Setup", "Setup 2", "A.1 - x", "1.2 y", "C++", "C", "🐘", "", "Роль"])
-    ),
+    st.tuples(st.integers(1, 4), st.sampled_from(["Setup", "Setup 2", "A.1 - x", "1.2 y", "C++", "C", "🐘", "", "Роль"])),
     max_size=12,
 )
 

@@ -30,9 +30,7 @@ def test_a_name_is_found_in_whatever_form_the_disk_holds_it(tmp_path: Path) -> N
     assert (made.source, made.title) == ("Größe.md", "A")
 
 
-@pytest.mark.parametrize(
-    "source", ["../secret.md", "/etc/passwd", "a/../../secret.md", "", "link.md", "folder/secret.md"]
-)
+@pytest.mark.parametrize("source", ["../secret.md", "/etc/passwd", "a/../../secret.md", "", "link.md", "folder/secret.md"])
 def test_nothing_outside_the_root_is_read(tmp_path: Path, source: str) -> None:
     root = tmp_path / "root"
     root.mkdir()
@@ -78,9 +76,7 @@ def test_plain_text_has_paragraphs_and_no_headings() -> None:
 
 
 def test_fields_of_the_front_matter_reach_the_document() -> None:
-    made = parse(
-        "a.md", b"---\ntype: clause\nstatus: draft\nlang: ru\nparent: B\nsort_order: 3\naliases: x, y\nk: v\n---\nz\n"
-    )
+    made = parse("a.md", b"---\ntype: clause\nstatus: draft\nlang: ru\nparent: B\nsort_order: 3\naliases: x, y\nk: v\n---\nz\n")
     assert (made.type, made.status, made.language, made.parent, made.sort_order) == ("clause", "draft", "ru", "B", 3.0)
     assert (made.aliases, made.front_matter["k"]) == ((Name("x"), Name("y")), "v")
 

@@ -12,7 +12,7 @@ import pytest
 from bases import Base
 
 from kb.index import bulk, snapshot
-from kb.ranking import bm25, impacts, ranker
+from kb.ranking import bm25, impacts, joined
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 MakeBase = Callable[..., Base]
@@ -30,8 +30,8 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_the_engine_reads_through_the_snapshot_and_scoring_of_a_search(engines: Any) -> None:
     assert engines.load is snapshot.load
-    assert engines.bm25 is bm25 is ranker.bm25
-    assert bm25.impacts is impacts
+    assert engines.bm25 is bm25 is joined.bm25
+    assert bm25.impacts is impacts is joined.impacts
     assert engines.bulk is bulk
 
 
