@@ -139,8 +139,8 @@ def _scored(whole: Joined, sums: Sums, hit: int, score: float, named: float) -> 
 
 
 def _joined_masks(snapshot: Snapshot, masks: Sequence[HitMask | None]) -> HitMask:
-    parts = zip(snapshot.segments, masks, strict=True)
-    return np.concatenate([np.ones(len(s.hit_section), dtype=bool) if mask is None else mask for s, mask in parts])
+    parts = [np.ones(len(s.hit_section), dtype=bool) if m is None else m for s, m in zip(snapshot.segments, masks, strict=True)]
+    return np.concatenate([np.zeros(0, dtype=bool), *parts])
 
 
 def ceiling(text: Iterable[WeightedTerm], head: Iterable[WeightedTerm], used: Weights) -> float:
