@@ -53,6 +53,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         self._keep_in(kept / key_of(self.config), progress)
         self._collections = {collection.name: collection for collection in self.config.collections}
         self._glossaries = Glossaries(self.config.collections, kept, self._words)
+        self._ranked_by: Weights | None = None  # as kb.toml says
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -129,6 +130,8 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
 
         filters = Filters(tuple(collections), tuple(types), status, language)
         used = settings or self.config.search
+        if weights is None and settings is None:
+            weights = self._ranked_by = self._ranked_by or ranking_weights(used)
         by = weights or ranking_weights(used)
 
         glossary = self._glossaries.of(collections)
@@ -169,6 +172,8 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         freshness, found = self._read(answer, self._preparing(attempt, engine) if engine or attempt else None)
         if freshness.stale:
             found = [_mark_stale(one, freshness) for one in found]
+        if freshness.warning is None:
+            return tuple(found)
         return tuple(replace(one, warning=_joined(freshness.warning, one.warning)) for one in found)
 
     # -- reading ---------------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ class Current:
         self._snapshot: Snapshot | None = None
         self._analyzer: Analyzer | None = None
         self._notices: Notices | None = None
+        self._printed: str | None = None  # the fingerprint, where it does not depend on files
         self._looked = (-1.0, -1)  # when the last look at the files that found them unchanged began, and of which state
 
     def report_to(self, progress: Progress | None) -> None:
@@ -155,7 +156,8 @@ class Current:
         with self._lock if catalog.folder is None else nullcontext(), _damage_named(catalog):
             if prepare is None and self._notices is not None:
                 with suppress(FileNotFoundError), catalog.reading():
-                    if self._notices.silent(catalog.generation) and catalog.get("fingerprint") == fingerprint(self.config):
+                    generation, printed = catalog.state
+                    if self._notices.silent(generation) and printed == self._fingerprint():
                         return Freshness(self._warning), answer(catalog)
             try:
                 freshness = self._refresh(catalog)
@@ -175,7 +177,7 @@ class Current:
         raise AssertionError("unreachable")
 
     def _refresh(self, catalog: Catalog) -> Freshness:
-        usable = catalog.get("fingerprint") == fingerprint(self.config)
+        usable = catalog.get("fingerprint") == self._fingerprint()
         asked, began = ASKED.get(), time.monotonic()
         try:
             if not usable:
@@ -189,7 +191,9 @@ class Current:
                 self._unchanged(began, begun, catalog.generation, found)
                 return Freshness(self._warning)
             if found.bytes <= self.config.index.refresh_ms * _READ_BYTES_PER_MS:
-                self._update(catalog, self.config.index.refresh_ms / 1000)
+                if not self._update(catalog, self.config.index.refresh_ms / 1000):
+                    # Looked into, for they have only just been written, and found to be as the index knows them.
+                    self._unchanged(began, begun, catalog.generation, found)
                 return Freshness(self._warning)
             reason = "more files have changed than a search may read"
         except IndexBusy as error:
@@ -223,11 +227,21 @@ class Current:
 
         return update(catalog, self.config, self._words(), rebuild=rebuild, progress=self._progress)
 
-    def _update(self, catalog: Catalog, wait: float | None) -> None:
+    def _update(self, catalog: Catalog, wait: float | None) -> bool:
+        """Bring the index up to date; tell whether that made another state of it."""
         from kb.index.update import update
 
         with self._lock:
-            update(catalog, self.config, self._words(), wait=wait, progress=self._progress)
+            report = update(catalog, self.config, self._words(), wait=wait, progress=self._progress)
+            return bool(report.indexed or report.removed or report.rebuilt)
+
+    def _fingerprint(self) -> str:
+        if self._printed is not None:
+            return self._printed
+        found = fingerprint(self.config)
+        if all(collection.schema is None for collection in self.config.collections):
+            self._printed = found
+        return found
 
     def _state(self, catalog: Catalog) -> Snapshot:
         from kb.index.snapshot import load

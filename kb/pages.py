@@ -36,7 +36,7 @@ class Pages:
         _state: Callable[[Catalog], Snapshot]
         _words: Callable[[], Analyzer]
         _catalog: Callable[[], Catalog]
-        _update: Callable[[Catalog, float | None], None]
+        _update: Callable[[Catalog, float | None], bool]
         _known_collections: Callable[[Sequence[str]], None]
 
     def parsed(self, id_: str, *, language: str | None = None) -> ParsedAnswer:

@@ -102,14 +102,15 @@ class Snapshot:
 
     def spellings_of(self, terms: Iterable[str]) -> dict[str, str]:
         """Return spelling -> term for everything that is written for one of the terms."""
+        return {spelling: term for term in terms for spelling in self.spellings_of_term(term)}
+
+    def spellings_of_term(self, term: str) -> tuple[str, ...]:
+        """Return all that is written for a term."""
         held = self.remembered("spellings of a term")
-        out: dict[str, str] = {}
-        for term in terms:
-            found: tuple[str, ...] | None = held.get(term)
-            if found is None:
-                found = held[term] = tuple(spelling for segment in self.segments for spelling in segment.spellings_of(term))
-            out.update(dict.fromkeys(found, term))
-        return out
+        found: tuple[str, ...] | None = held.get(term)
+        if found is None:
+            found = held[term] = tuple(spelling for segment in self.segments for spelling in segment.spellings_of(term))
+        return found
 
     def remembered(self, what: str) -> dict[Any, Any]:
         """Return what was worked out of one kind, for more to be put in: queries repeat words. Once large it begins anew."""
@@ -119,12 +120,12 @@ class Snapshot:
         return held
 
 
-def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:
-    """Return the catalog's present state; segments already open in `reuse` are shared.
+def load(catalog: Catalog, reuse: Snapshot | None = None, generation: int | None = None) -> Snapshot:
+    """Return the catalog's present state; segments already open in `reuse` are shared. `generation`: its number, where known.
 
     Call it inside `catalog.reading()`. FileNotFoundError where a writer has removed a file since: read again.
     """
-    generation = catalog.generation
+    generation = catalog.generation if generation is None else generation
     if reuse is not None and reuse.generation == generation:
         return reuse
     rows = catalog.segments()

@@ -28,6 +28,8 @@ _SCAN_SHARE = 1 / 8
 """The same for looking once, at what they have come to."""
 _ENOUGH = 40
 """For so many units for each hit that is wanted the rarest terms are looked at, for a bound that the best reach."""
+_LITTLE = 0.15
+"""Share of a good score that counts as little."""
 _MORE = 4
 """How many times the hits wanted are looked up by their units, for a bound: several units may be one hit's."""
 _ROUNDING = 1e-5
@@ -57,13 +59,13 @@ class Sums:
         self.units = whole.take(whole.units)
         self.widened = self.units  # with what similar words add
         self.names = whole.take(whole.names)
-        self._best_names = whole.take(whole.hits)
         self._terms: list[Term] = []  # all that add to units, those that add least at most first
         self._held: NDArray[np.integer] | None = None  # each unit that holds a term, once; None where all are looked at
         self._written: NDArray[np.integer] | None = None
-        self._in_names: NDArray[np.integer] = np.zeros(0, dtype=np.int32)  # the names that hold a term
-        self._named: NDArray[np.integer] = self._in_names  # their hits, and those that are boosted, each once
+        self._in_names: NDArray[np.integer] = np.zeros(0, dtype=np.int32)  # the names that hold a term, some more than once
+        self._partial = False  # whether some of them may hold only a word of a form, which adds nothing
         self._boosts: Mapping[int, float] = {}
+        self._allowed: NDArray[np.bool_] | None = None
 
     def add_text(self, terms: Sequence[Term], instead: Sequence[Weighed], near: Sequence[Term], parameters: Parameters) -> None:
         """Add the terms of the text, what may stand for them, and similar words, which bring in no hits."""
@@ -88,39 +90,32 @@ class Sums:
         whole = self._whole
         joined.add(terms, self.names)
         forms = alternatives.add_joined(whole, "head", instead, parameters, self.names) if instead else []
+        self._partial = bool(forms)
         self._in_names = _one([term.held for term in (*terms, *forms)])
-        hits = whole.name_hit.take(self._in_names)
-        np.maximum.at(self._best_names, hits, self.names.take(self._in_names))
-        self._named = whole.once(hits, whole.hits)
-        if forms:
-            self._named = self._named[self._best_names.take(self._named) > 0]
 
     def boost(self, boosts: Mapping[int, float]) -> None:
         """Add numbers above 0 to single hits, which need hold no term."""
         self._boosts = boosts
-        self._named = self._whole.once(np.concatenate([self._named, np.array([*boosts], dtype=np.int32)]), self._whole.hits)
 
     def allow(self, allowed: NDArray[np.bool_]) -> None:
         """Take away what is added to hits that may not be returned. Call it when all is added."""
         gone = ~allowed.take(self._whole.unit_hit)
         self.units[gone] = 0
         self.widened[gone] = 0
-        self._named = self._named[allowed.take(self._named)]
         self._held = None
+        self._allowed = allowed
 
     def give_back(self) -> None:
         """Let the next query have the arrays."""
-        whole = self._whole
-        whole.give(self.units, self._written)
-        whole.give(self._best_names, whole.name_hit.take(self._in_names))
-        whole.give(self.names, self._in_names)
+        self._whole.give(self.units, self._written)
+        self._whole.give(self.names, self._in_names)
 
     # -- scores ----------------------------------------------------------------------------------------------------
 
     def of(self, hits: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the scores of hits."""
         plain = self._of_units(self.units, hits)
-        scores = plain + np.float32(self._shares.title) * self._best_names.take(hits)
+        scores = plain + np.float32(self._shares.title) * self._of_names(hits)
         if self.widened is not self.units:
             scores += (self._of_units(self.widened, hits) - plain) * (scores > 0)
         if self._boosts:
@@ -128,6 +123,20 @@ class Sums:
                 if hit in self._boosts:
                     scores[at] = max(scores[at], np.float32(0)) + np.float32(self._boosts[hit])
         return scores
+
+    def _of_names(self, hits: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return what the best names of hits add up to."""
+        first = self._whole.name_start.take(hits)
+        counts = self._whole.name_start.take(hits + 1) - first
+        out = self.names.take(first)
+        several = (counts > 1).nonzero()[0]
+        if len(several):
+            sizes = counts[several]
+            begin = np.cumsum(sizes) - sizes
+            at = np.repeat(first[several] - begin, sizes)
+            at += np.arange(len(at), dtype=at.dtype)
+            out[several] = np.maximum.reduceat(self.names.take(at), begin)
+        return out
 
     def _of_units(self, units: NDArray[np.float32], hits: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return what the units of hits add to them: the best, the next best and the lead."""
@@ -166,10 +175,14 @@ class Sums:
 
     def total(self) -> int:
         """Return how many groups hold a term in their text or a name, or are boosted."""
-        whole, named = self._whole, self._named
+        whole = self._whole
+        names = self._in_names
+        if self._partial:
+            names = names[self.names.take(names) > 0]
+        named = self._returnable(whole.name_hit.take(names))
         if whole.one_each and whole.group is None:
             count = len(self._held) if self._held is not None else int(np.count_nonzero(self.units > 0))
-            return count + int(np.count_nonzero(self.units.take(named) <= 0))
+            return count + len(whole.once(named[self.units.take(named) <= 0], whole.hits))
         units = self._held if self._held is not None else (self.units > 0).nonzero()[0]
         hits = np.concatenate([whole.unit_hit.take(units), named])
         marked = np.zeros(whole.groups, dtype=bool)
@@ -178,28 +191,42 @@ class Sums:
 
     def candidates(self, wanted: int) -> tuple[NDArray[np.integer], NDArray[np.float32]]:
         """Return at least so many of the best hits, or all there are, each once and in no order, with their scores."""
-        named = self.of(self._named)
-        least = self._least(wanted)
-        least = max(least, _reached(named, wanted) * (1 - _ROUNDING))
-        by_text = self._may_reach(least)
-        hits = self._whole.once(np.concatenate([by_text, self._named[named >= np.float32(least)]]), self._whole.hits)
+        whole, shares = self._whole, self._shares
+        least = self._least(wanted) * (1 - _ROUNDING)
+        # Whatever reaches it has a name that adds more than little of it, or a text that adds all but little.
+        little = _LITTLE * least
+        names = self._in_names
+        names = names[self.names.take(names) >= np.float32(little * (1 - _ROUNDING) / shares.title)]
+        by_name = self._returnable(whole.name_hit.take(names))
+        hits = whole.once(np.concatenate([self._may_reach(least - little), by_name]), whole.hits)
         scores = self.of(hits)
         found = bm25.at_least(scores, wanted)
         return hits[found], scores[found]
+
+    def _returnable(self, hits: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Return those of some hits that may be returned, and with them those that are boosted."""
+        if self._boosts:
+            hits = np.concatenate([hits, np.array([*self._boosts], dtype=np.int32)])
+        return hits if self._allowed is None else hits[self._allowed.take(hits)]
 
     def _least(self, wanted: int) -> float:
         """Return a score that so many hits reach by their text alone; 0 where none can be told."""
         whole, shares = self._whole, self._shares
         parts: list[NDArray[np.int32]] = []
+        size = 0
         for term in sorted(self._terms, key=_frequency):
             parts.append(term.held)
-            if sum(map(len, parts)) >= wanted * _ENOUGH:
+            size += len(term.held)
+            if size >= wanted * _ENOUGH:
                 break
-        units = whole.once(_one(parts), whole.units)
+        units = _one(parts)
+        if not len(units):
+            return 0.0
         values = self.units.take(units)
+        several = wanted * len(parts)  # a unit may stand here once for each term
         if whole.one_each:
-            return _reached(values, wanted) * (shares.passage + shares.lead) * (1 - _ROUNDING)
-        chosen = (values >= np.float32(_reached(values, wanted * _MORE))).nonzero()[0]
+            return _reached(values, several) * (shares.passage + shares.lead)
+        chosen = (values >= np.float32(_reached(values, several * _MORE))).nonzero()[0]
         units, values = units[chosen], values[chosen]
         best: dict[int, float] = {}
         hits = whole.unit_hit.take(units)
@@ -208,7 +235,7 @@ class Sums:
         for unit, hit, value, begin, end in zip(units.tolist(), hits.tolist(), values.tolist(), begins, ends, strict=True):
             if unit < end - 1 or unit == begin:  # the last of several is the lead
                 best[hit] = max(best.get(hit, 0.0), value)
-        return _reached(np.array([*best.values()]), wanted) * shares.passage * (1 - _ROUNDING)
+        return _reached(np.array([*best.values()]), wanted) * shares.passage
 
     def _may_reach(self, least: float) -> NDArray[np.integer]:
         """Return the hits, some more than once, that can score so much by their text."""

@@ -34,7 +34,10 @@ class Near:
 
 def spellings(snapshot: Snapshot) -> int:
     """Return how many spellings the index holds (those in several segments count in each)."""
-    return sum(len(segment.words) for segment in snapshot.segments)
+    found: int | None = snapshot.memo.get("spellings")
+    if found is None:
+        found = snapshot.memo["spellings"] = sum(len(segment.words) for segment in snapshot.segments)
+    return found
 
 
 def small(snapshot: Snapshot) -> bool:
@@ -51,6 +54,15 @@ def near(spelling: str, snapshot: Snapshot) -> list[Near]:
     """Return the most similar live spellings, the best first, the spelling itself left out."""
     if len(spelling) < grams.SHORTEST or not spelling.isalpha():
         return []
+    held: dict[tuple[str | float, ...], list[Near]] = snapshot.remembered("similar words")
+    key = (spelling, weights.NEAR_LEAST, weights.NEAR_MOST, weights.PART_LEAST, weights.PART_SHORTEST)
+    found = held.get(key)
+    if found is None:
+        found = held[key] = _near(spelling, snapshot)
+    return found
+
+
+def _near(spelling: str, snapshot: Snapshot) -> list[Near]:
     found: dict[str, float] = {}
     parts = compounding(snapshot)
     for segment in snapshot.segments:

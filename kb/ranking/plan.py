@@ -85,7 +85,8 @@ def plan(
     similar: dict[str, float] = {}
     widen = fuzzy and near.small(snapshot)
     compounds = near.compounding(snapshot)
-    read = [_read(word, snapshot, analyzer) for word in query.words]
+    held: dict[str, _Word] = snapshot.remembered("words of queries")
+    read = [held.get(word) or held.setdefault(word, _read(word, snapshot, analyzer)) for word in query.words]
     named = translate(glossary, query.plain, snapshot, analyzer)
     begun = prefix.begun(query.unfinished, snapshot)
     sure = {word for one in (*named, *begun) for word in one.words}
@@ -104,8 +105,8 @@ def plan(
         if typing and not terms and word.text not in sure:
             continue  # nothing begins so: what it will become is not known yet
         content.update(dict.fromkeys(terms, 1.0))
-        weight = _weight(snapshot, terms)
-        standing = (*terms, *(term for one in named if word.text in one.words for term in one.terms))
+        weight = word.weight if better is None else _weight(snapshot, terms)
+        standing = (*terms, *(term for one in named if word.text in one.words for term in one.terms)) if named else tuple(terms)
         parts: list[str] = []
         known += weight if terms or word.text in sure else 0.0
         if not typing and (widen or (fuzzy and not terms and word.text not in sure)):
@@ -125,7 +126,11 @@ def plan(
     chosen = content if has_content else function
     every = prefix.joined(named, begun)
     alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in every], chosen)
-    placed = {*chosen, *(term for one in alternatives for form in one.forms for word in form.words for term in word)}
+    placed = (
+        ()
+        if not similar
+        else {*chosen, *(term for one in alternatives for form in one.forms for word in form.words for term in word)}
+    )
     return Plan(
         query,
         tuple(chosen.items()),
@@ -182,6 +187,7 @@ class _Word:
     terms: tuple[str, ...]
     whole: bool
     seen: bool
+    weight: float
 
 
 def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _Word:
@@ -197,7 +203,7 @@ def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _W
     terms = tuple(dict.fromkeys(term for terms in held.values() for term in terms))
     alone = [entire] if len(spellings) == 1 else words.pieces(word) if not entire.isalpha() else []
     seen = all(snapshot.stored_terms(piece) is not None for piece in alone if piece.isalpha())
-    return _Word(word, is_function, terms, whole, seen)
+    return _Word(word, is_function, terms, whole, seen, _weight(snapshot, terms))
 
 
 def _corrections(

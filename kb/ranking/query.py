@@ -47,7 +47,10 @@ def parse(text: str, *, typing: bool = False) -> Query:
     """
     # Half of a surrogate pair stands in no text, and SQLite takes none.
     text = text.encode("utf-8", "replace").decode("utf-8").strip()
-    found: list[str] = []
+    if not typing and '"' not in text and "-" not in text:  # nothing but words
+        found = words.find(text)
+        return Query(text, tuple(dict.fromkeys(found)), (), (), tuple(found))
+    found = []
     plain: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []

@@ -124,16 +124,34 @@ def ranked(
 
 def titled_sections(catalog: Catalog, snapshot: Snapshot, made: Plan, analyzer: Callable[[], Analyzer]) -> dict[int, float]:
     """Return what is added to hits one of whose names is the query, word for word, in whatever forms the words stand."""
-    spelt = [s for word in words.find(made.corrected or made.query.text) for s in words.spellings(word)]
-    if not spelt or len(spelt) > _LONGEST_NAME or made.excluded:
+    query = made.query
+    asked = words.find(made.corrected or query.text) if made.corrected or query.phrases else query.plain
+    if not asked or made.excluded:
         return {}
-    keys = set()
-    for language in snapshot.languages:
-        terms = [snapshot.term_of(spelling, language) or analyzer().term(spelling, language) for spelling in spelt]
-        keys.add(" ".join(terms))
+    held: dict[str, tuple[int, list[str | None]]] = snapshot.remembered("words as in names")
+    found = [held.get(word) or held.setdefault(word, _in_names(word, snapshot, analyzer)) for word in asked]
+    if not 0 < sum([count for count, _ in found]) <= _LONGEST_NAME:
+        return {}
+    keys = {
+        " ".join(filter(None, terms))
+        for terms in zip(*[by_language for _, by_language in found], strict=True)
+        if None not in terms
+    }
+    if not keys:
+        return {}  # in each language one of the words stands in no name
     marks = ",".join("?" * len(keys))
     rows = catalog.db.execute(f"SELECT section, max(title) FROM names WHERE key IN ({marks}) GROUP BY section", sorted(keys))
     return {section: numbers.TITLE_BOOST if title else numbers.ALIAS_BOOST for section, title in rows}
+
+
+def _in_names(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> tuple[int, list[str | None]]:
+    """Return how many spellings a word has, and for each language its terms as names go by; None where no name has them."""
+    spelt = words.spellings(word)
+    out: list[str | None] = []
+    for language in snapshot.languages:
+        terms = [snapshot.term_of(spelling, language) or analyzer().term(spelling, language) for spelling in spelt]
+        out.append(" ".join(terms) if all(snapshot.frequency("head", term) for term in terms) else None)
+    return len(spelt), out
 
 
 def named_sections(catalog: Catalog, query: Query) -> dict[int, int]:
@@ -265,8 +283,10 @@ def _results(
 
 def weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
     """Return the spellings to mark in snippets, each with the weight of its term."""
-    idf = {term.term: term.idf for term in ranking.terms}
-    return {spelling: idf[term] for spelling, term in snapshot.spellings_of(idf).items()}
+    out: dict[str, float] = {}
+    for term, idf in {term.term: term.idf for term in ranking.terms}.items():
+        out.update(dict.fromkeys(snapshot.spellings_of_term(term), idf))
+    return out
 
 
 def result_of(
@@ -299,10 +319,11 @@ def results_of(
     numbers = [int(snapshot.segments[scored.segment].hit_section[scored.hit]) for scored in page]
     units = [_passage(catalog, snapshot, scored, named.get(number)) for scored, number in zip(page, numbers, strict=True)]
     texts = shown.passages(catalog, [number for number in units if number is not None])
+    begin = None if spellings is None else snippet.beginnings(spellings)
     out = []
     for scored, unit, one in zip(page, units, shown.sections(catalog, snapshot, numbers), strict=True):
         passage, text = texts[unit] if unit is not None else (None, "")
-        cut = snippet.cut(text, spellings) if spellings is not None else _NO_SNIPPET
+        cut = snippet.cut(text, spellings, begin) if spellings is not None else _NO_SNIPPET
         out.append(
             Result(
                 id=one.id,

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from kb.analysis import words
 from kb.ranking.weights import SNIPPET_CHARACTERS
 from kb.records import record
 
+_BEGINNING = 4
+_MOST_BEGINNINGS = 40
+"""Up to so many beginnings finding each of them is faster than looking at every word of a passage."""
+_NOT_SINGLE = "Σİ\u0300\u0301\u00ad\u200b\u200c\u200d\u2060\ufeff"
+"""What lower case or folds change together with what stands beside it, or that is not seen."""
 _MOST_MATCHES = 200
 _MOST_CHUNKS = 1 << 15
 _BEFORE = 40
@@ -22,53 +29,104 @@ class Snippet:
     highlights: tuple[tuple[int, int], ...]
 
 
-def cut(text: str, spellings: Mapping[str, float]) -> Snippet:
+def cut(text: str, spellings: Mapping[str, float], begin: Sequence[str] | None = None) -> Snippet:
     """Return the window of a passage that holds the most weight of distinct words.
 
-    `spellings`: every spelling that counts, with the weight of its term. White space is collapsed; everything else
-    stands as in the source.
+    `spellings`: every spelling that counts, with the weight of its term; `begin`: their `beginnings`, where many texts are cut.
+    White space is collapsed; everything else stands as in the source.
     """
     flat = " ".join(text.split())
-    found = matches(flat, spellings)
+    found = matches(flat, spellings, beginnings(spellings) if begin is None else begin)
     if len(flat) <= SNIPPET_CHARACTERS:
-        return Snippet(flat, tuple((start, end) for start, end, _, _ in found))
+        return Snippet(flat, tuple([(start, end) for start, end, _, _ in found]))
     start, end = _window(flat, found)
     before = _ELLIPSIS if start else ""
     after = _ELLIPSIS if end < len(flat) else ""
     shift = len(before) - start
     return Snippet(
         before + flat[start:end] + after,
-        tuple((a + shift, b + shift) for a, b, _, _ in found if a >= start and b <= end),
+        tuple([(a + shift, b + shift) for a, b, _, _ in found if a >= start and b <= end]),
     )
 
 
-def matches(text: str, spellings: Mapping[str, float]) -> list[tuple[int, int, str, float]]:
+def beginnings(spellings: Iterable[str]) -> list[str]:
+    """Return what spellings begin with, each once: where none of that stands, no spelling does."""
+    return list({spelling[:_BEGINNING] for spelling in spellings})
+
+
+def matches(text: str, spellings: Mapping[str, float], begin: Sequence[str] = ()) -> list[tuple[int, int, str, float]]:
     """Return (start, end, spelling, weight) of the words of a text that count, in order.
 
-    A whole identifier counts as one; where only a part of it is looked for, the part is marked.
+    A whole identifier counts as one; where only a part of it is looked for, the part is marked. `begin`: the `beginnings` of the
+    spellings, where only what holds one of them should be looked at, which takes a fraction of the time.
     """
-    chunks = text.split(" ")
     wanted = spellings.keys()
-    found = [
-        (number, held)
-        for number, (key, held) in enumerate(map(_CHUNKS.__getitem__, chunks))
-        if (key in spellings if key.__class__ is str else not wanted.isdisjoint(key))
-    ]
+    folded = _folded(text) if 0 < len(begin) <= _MOST_BEGINNINGS else None
     out: list[tuple[int, int, str, float]] = []
-    at = last = 0
-    for number, held in found:
-        for chunk in chunks[last:number]:
-            at += len(chunk) + 1
-        last = number
+    for at, chunk in _chunks(text) if folded is None else _chunks_with(text, folded, begin):
+        key, held = _CHUNKS[chunk]
+        if not (key in spellings if key.__class__ is str else not wanted.isdisjoint(key)):
+            continue
         for start, word, spelt, inside in held:
             weight = spellings.get(spelt)
             if weight is not None:
-                out.append((at + start, at + start + len(word), spelt, weight))
+                start += at
+                out.append((start, start + len(word), spelt, weight))
             elif inside and not wanted.isdisjoint(inside):
                 out.extend(_inner(word, at + start, spellings))
             if len(out) >= _MOST_MATCHES:
                 return out
     return out
+
+
+def _chunks(text: str) -> list[tuple[int, str]]:
+    """Return what stands between spaces, with where it begins."""
+    chunks = text.split(" ")
+    ends = accumulate(map(len, chunks))
+    return [(end - len(chunk) + number, chunk) for number, (chunk, end) in enumerate(zip(chunks, ends, strict=True))]
+
+
+def _chunks_with(text: str, folded: str, begin: Iterable[str]) -> list[tuple[int, str]]:
+    """Return those of the chunks of a text that hold a beginning, each once; `folded` has its spaces where the text has them."""
+    places = []
+    find = folded.find
+    for beginning in begin:
+        place = find(beginning)
+        while place >= 0:
+            places.append(place)
+            place = find(beginning, place + len(beginning))
+    places.sort()
+    out = []
+    end = -1
+    if len(folded) == len(text):
+        for place in places:
+            if place > end:  # in another chunk than the one before
+                at = folded.rfind(" ", 0, place) + 1
+                end = find(" ", place)
+                if end < 0:
+                    end = len(text)
+                out.append((at, text[at:end]))
+        return out
+    every = _chunks(text)
+    for place in places:
+        if place > end:
+            out.append(every[folded.count(" ", 0, place)])
+            end = find(" ", place)
+            if end < 0:
+                break
+    return out
+
+
+def _folded(text: str) -> str | None:
+    """Return a text in the form that `words.normalise` gives its words; None where that is not told from single characters."""
+    if text.isascii():
+        return text.lower()
+    if not unicodedata.is_normalized("NFC", text):
+        return None
+    for sign in _NOT_SINGLE:
+        if sign in text:
+            return None
+    return text.lower().replace("ё", "е").replace("ß", "ss").replace("’", "'").replace("‑", "-")
 
 
 _AROUND = ".,;:!?…'\"’„“”«»()[]{}<>*`|/-–—‑&"
@@ -129,16 +187,18 @@ def _inner(word: str, offset: int, spellings: Mapping[str, float]) -> list[tuple
 def _window(text: str, found: list[tuple[int, int, str, float]]) -> tuple[int, int]:
     room = SNIPPET_CHARACTERS - 2 * len(_ELLIPSIS)
     best, best_start = -1.0, 0
+    spelt = [spelling for _, _, spelling, _ in found]
+    values = [weight for _, _, _, weight in found]
+    last = end = 0
     for index, (start, _, _, _) in enumerate(found):
-        seen: dict[str, float] = {}
-        repeats = 0
-        for other_start, other_end, spelling, weight in found[index:]:
-            if other_end > start + room - _BEFORE:
-                break
-            repeats += spelling in seen
-            seen[spelling] = weight
-            del other_start
-        value = sum(seen.values()) + 0.01 * repeats
+        end = max(end, index)
+        while end < len(found) and found[end][1] <= start + room - _BEFORE:
+            end += 1
+        if index and end == last:
+            continue  # nothing more than in the one before
+        last = end
+        seen = dict(zip(spelt[index:end], values[index:end], strict=True))
+        value = sum(seen.values()) + 0.01 * (end - index - len(seen))
         if value > best:
             best, best_start = value, start
     begin = _word_start(text, max(0, best_start - _BEFORE))
