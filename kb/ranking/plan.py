@@ -126,11 +126,7 @@ def plan(
     chosen = content if has_content else function
     every = prefix.joined(named, begun)
     alternatives, also = _alternatives([(one, _known(snapshot, analyzer, one.spellings)) for one in every], chosen)
-    placed = (
-        ()
-        if not similar
-        else {*chosen, *(term for one in alternatives for form in one.forms for word in form.words for term in word)}
-    )
+    placed = {*chosen, *(term for one in alternatives for form in one.forms for word in form.words for term in word)}
     return Plan(
         query,
         tuple(chosen.items()),

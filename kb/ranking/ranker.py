@@ -204,7 +204,7 @@ def second_unit(segment: Segment, units: NDArray[np.float32], hit: int, best: in
 def best_name(segment: Segment, names: NDArray[np.float32], hit: int) -> int:
     """Return the best name of a hit."""
     start, end = int(segment.name_start[hit]), int(segment.name_start[hit + 1])
-    return start + int(np.argmax(names[start:end]))
+    return start if end == start + 1 else start + int(np.argmax(names[start:end]))
 
 
 def mask_of(segment: Segment, documents: Iterable[int]) -> HitMask:

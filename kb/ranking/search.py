@@ -318,7 +318,7 @@ def results_of(
     """Return what is shown of hits."""
     numbers = [int(snapshot.segments[scored.segment].hit_section[scored.hit]) for scored in page]
     units = [_passage(catalog, snapshot, scored, named.get(number)) for scored, number in zip(page, numbers, strict=True)]
-    texts = shown.passages(catalog, [number for number in units if number is not None])
+    texts = shown.passages(catalog, snapshot, [number for number in units if number is not None])
     begin = None if spellings is None else snippet.beginnings(spellings)
     out = []
     for scored, unit, one in zip(page, units, shown.sections(catalog, snapshot, numbers), strict=True):

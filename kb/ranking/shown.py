@@ -47,16 +47,23 @@ def sections(catalog: Catalog, snapshot: Snapshot, numbers: Sequence[int]) -> li
     return [held[number] for number in numbers]
 
 
-def passages(catalog: Catalog, numbers: Sequence[int]) -> dict[int, tuple[PassageRef, str]]:
+def passages(catalog: Catalog, snapshot: Snapshot, numbers: Sequence[int]) -> dict[int, tuple[PassageRef, str]]:
     """Return where passages stand, and their texts, by number."""
     if not numbers:
         return {}
     rows = catalog.db.execute(
-        "SELECT p.passage, s.id, s.title, p.first, p.last, p.text FROM passages p JOIN sections s USING (section)"
-        f" WHERE passage IN ({_marks(numbers)})",
-        [*numbers],
-    )
-    return {number: (PassageRef(id_, title, (first, last)), text) for number, id_, title, first, last, text in rows}
+        f"SELECT passage, section, first, last, text FROM passages WHERE passage IN ({_marks(numbers)})", [*numbers]
+    ).fetchall()
+    held: dict[int, tuple[str, str]] = snapshot.remembered("titles of sections")
+    missing = list({row[1] for row in rows if row[1] not in held})
+    if missing:
+        found = catalog.db.execute(f"SELECT section, id, title FROM sections WHERE section IN ({_marks(missing)})", missing)
+        held.update((section, (id_, title)) for section, id_, title in found)
+    return {
+        number: (PassageRef(*held[section], (first, last)), text)
+        for number, section, first, last, text in rows
+        if section in held
+    }
 
 
 def first_passage(catalog: Catalog, section: int) -> int | None:

@@ -35,7 +35,8 @@ def cut(text: str, spellings: Mapping[str, float], begin: Sequence[str] | None =
     `spellings`: every spelling that counts, with the weight of its term; `begin`: their `beginnings`, where many texts are cut.
     White space is collapsed; everything else stands as in the source.
     """
-    flat = " ".join(text.split())
+    # Of all white space only the space is printable.
+    flat = text if text.isprintable() and "  " not in text and text == text.strip() else " ".join(text.split())
     found = matches(flat, spellings, beginnings(spellings) if begin is None else begin)
     if len(flat) <= SNIPPET_CHARACTERS:
         return Snippet(flat, tuple([(start, end) for start, end, _, _ in found]))
@@ -60,18 +61,26 @@ def matches(text: str, spellings: Mapping[str, float], begin: Sequence[str] = ()
     A whole identifier counts as one; where only a part of it is looked for, the part is marked. `begin`: the `beginnings` of the
     spellings, where only what holds one of them should be looked at, which takes a fraction of the time.
     """
-    wanted = spellings.keys()
     folded = _folded(text) if 0 < len(begin) <= _MOST_BEGINNINGS else None
+    wanted = spellings.keys()
     out: list[tuple[int, int, str, float]] = []
     for at, chunk in _chunks(text) if folded is None else _chunks_with(text, folded, begin):
         key, held = _CHUNKS[chunk]
-        if not (key in spellings if key.__class__ is str else not wanted.isdisjoint(key)):
+        if key.__class__ is str:
+            weight = spellings.get(key)
+            if weight is not None:
+                start, word, _, _ = held[0]
+                start += at
+                out.append((start, start + len(word), key, weight))
+                if len(out) >= _MOST_MATCHES:
+                    return out
+            continue
+        if wanted.isdisjoint(key):
             continue
         for start, word, spelt, inside in held:
             weight = spellings.get(spelt)
             if weight is not None:
-                start += at
-                out.append((start, start + len(word), spelt, weight))
+                out.append((at + start, at + start + len(word), spelt, weight))
             elif inside and not wanted.isdisjoint(inside):
                 out.extend(_inner(word, at + start, spellings))
             if len(out) >= _MOST_MATCHES:
@@ -98,22 +107,18 @@ def _chunks_with(text: str, folded: str, begin: Iterable[str]) -> list[tuple[int
     places.sort()
     out = []
     end = -1
-    if len(folded) == len(text):
-        for place in places:
-            if place > end:  # in another chunk than the one before
-                at = folded.rfind(" ", 0, place) + 1
-                end = find(" ", place)
-                if end < 0:
-                    end = len(text)
-                out.append((at, text[at:end]))
-        return out
-    every = _chunks(text)
+    every = None if len(folded) == len(text) else _chunks(text)
     for place in places:
-        if place > end:
+        if place < end:
+            continue  # in the same chunk as the one before
+        end = find(" ", place)
+        if end < 0:
+            end = len(folded)
+        if every is None:
+            at = folded.rfind(" ", 0, place) + 1
+            out.append((at, text[at:end]))
+        else:
             out.append(every[folded.count(" ", 0, place)])
-            end = find(" ", place)
-            if end < 0:
-                break
     return out
 
 
