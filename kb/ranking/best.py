@@ -60,7 +60,7 @@ class Sums:
         self.widened = self.units  # with what similar words add
         self.names = whole.take(whole.names)
         self._terms: list[Term] = []  # all that add to units, those that add least at most first
-        self._held: NDArray[np.integer] | None = None  # each unit that holds a term, once; None where all are looked at
+        self._held: NDArray[np.integer] | None = None  # units that hold a term, some more than once; None where all are looked at
         self._written: NDArray[np.integer] | None = None
         self._in_names: NDArray[np.integer] = np.zeros(0, dtype=np.int32)  # the names that hold a term, some more than once
         self._partial = False  # whether some of them may hold only a word of a form, which adds nothing
@@ -80,8 +80,7 @@ class Sums:
             whole.give(more, None)
         parts = [term.held for term in (*terms, *forms)]
         if sum(map(len, parts)) < _FEW_SHARE * whole.units:
-            self._written = _one(parts)
-            self._held = self._written if len(parts) < 2 else whole.once(self._written, whole.units)
+            self._held = self._written = _one(parts)
             if forms:
                 self._held = self._held[self.units.take(self._held) > 0]
 
@@ -181,7 +180,7 @@ class Sums:
             names = names[self.names.take(names) > 0]
         named = self._returnable(whole.name_hit.take(names))
         if whole.one_each and whole.group is None:
-            count = len(self._held) if self._held is not None else int(np.count_nonzero(self.units > 0))
+            count = _distinct(self._held) if self._held is not None else int(np.count_nonzero(self.units > 0))
             return count + len(whole.once(named[self.units.take(named) <= 0], whole.hits))
         units = self._held if self._held is not None else (self.units > 0).nonzero()[0]
         hits = np.concatenate([whole.unit_hit.take(units), named])
@@ -263,6 +262,12 @@ def _one(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
+
+
+def _distinct(numbers: NDArray[np.integer]) -> int:
+    """Return how many distinct numbers there are."""
+    found = np.sort(numbers)
+    return int(np.count_nonzero(found[1:] != found[:-1])) + 1 if len(found) else 0
 
 
 def _reached(values: NDArray[np.floating], count: int) -> float:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_LEAST_KEPT = 32 << 20
-_MOST_KEPT = 256 << 20
-"""Bytes of what terms add that are kept: half of what the segment files have, from 32 to 256 MB; the oldest go first."""
+_LEAST_KEPT = 16 << 20
+_MOST_KEPT = 128 << 20
+"""Bytes of what terms add that are kept: a quarter of what the segment files have, from 16 to 128 MB; the oldest go first."""
 
 
 class Term:
@@ -71,7 +71,7 @@ class Joined:
         self._sizes = {"text": self.units, "head": self.names}
         self._spare: dict[Any, list[Any]] = {}
         self._terms: dict[tuple[str, float, float], dict[Any, Term | None]] = {}
-        self._room = min(max(_LEAST_KEPT, sum(segment.arrays.size for segment in segments) // 2), _MOST_KEPT)
+        self._room = min(max(_LEAST_KEPT, sum(segment.arrays.size for segment in segments) // 4), _MOST_KEPT)
         self._bytes = 0
 
     # -- places ----------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Joined:
     def _make_room(self) -> None:
         """Let go of the older half of what is kept for each field."""
         self._bytes = 0
-        for held in self._terms.values():
+        for held in list(self._terms.values()):
             for key in list(held)[: len(held) // 2 + 1]:
                 held.pop(key, None)
             self._bytes += sum(_bytes_of(term) for term in list(held.values()) if term is not None)

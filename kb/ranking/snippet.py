@@ -131,7 +131,12 @@ def _folded(text: str) -> str | None:
     for sign in _NOT_SINGLE:
         if sign in text:
             return None
-    return text.lower().replace("ё", "е").replace("ß", "ss").replace("’", "'").replace("‑", "-")
+    folded = text.lower().replace("ß", "ss").replace("’", "'").replace("‑", "-")
+    if "ё" in folded:
+        folded = folded.replace("ё", "е")
+        if not unicodedata.is_normalized("NFC", folded):  # a mark follows that goes with е
+            return None
+    return folded
 
 
 _AROUND = ".,;:!?…'\"’„“”«»()[]{}<>*`|/-–—‑&"

@@ -168,3 +168,19 @@ def test_searches_spare_looks_and_find_every_edit(make_base: MakeBase, monkeypat
         assert base.ids(f"fresh{number}") == [f"new{number}"]
         (base.root / f"new{number}.md").unlink()
         assert base.ids(f"fresh{number}") == []
+
+
+def test_files_that_have_only_just_been_written_are_looked_into_once(
+    make_base: MakeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = make_base({"a.md": "# A\n\nmarker\n"})
+    base.search("marker")
+    base.write("b.md", "# B\n\nother\n")  # too fresh for its time of change to be relied on
+    looks = []
+    monkeypatch.setattr(changes, "find", lambda *a, real=changes.find: looks.append(1) or real(*a))
+    for _ in range(30):
+        assert base.ids("other") == ["b"]
+    assert len(looks) < 40 or not base.kb._notices or base.kb._notices._refused
+    base.write("b.md", "# B\n\nagain\n")
+    assert base.ids("other") == []
+    assert base.ids("again") == ["b"]

@@ -91,3 +91,15 @@ def test_every_mark_is_a_word_looked_for(pieces: list[str], wanted: set[str]) ->
 
 def test_a_word_longer_than_a_snippet_is_cut() -> None:
     assert len(snippet.cut("x" * 1000, {}).text) <= LONGEST
+
+
+ODD = st.sampled_from("ΣΑΣ İstanbul сто́л Å soft\u00adware naïve\u0301 O’Brien's DEC‑0054 ẞ ǅungla ﬁre Ω 你好吗 x\u200by".split())
+
+
+@given(st.lists(st.one_of(WORDS, ODD, st.text(min_size=1, max_size=12)), max_size=60), st.data())
+def test_looking_only_where_spellings_begin_marks_the_same_words(pieces: list[str], data: st.DataObject) -> None:
+    text = " ".join(" ".join(pieces).split())
+    held = sorted({spelling for word in words.find(text) for spelling in words.spellings(word)})
+    wanted = data.draw(st.sets(st.sampled_from(held), max_size=8)) if held else set()
+    spellings = {spelling: float(len(spelling)) for spelling in wanted}
+    assert snippet.matches(text, spellings, snippet.beginnings(spellings)) == snippet.matches(text, spellings)
