@@ -120,12 +120,12 @@ class Snapshot:
         return held
 
 
-def load(catalog: Catalog, reuse: Snapshot | None = None, generation: int | None = None) -> Snapshot:
-    """Return the catalog's present state; segments already open in `reuse` are shared. `generation`: its number, where known.
+def load(catalog: Catalog, reuse: Snapshot | None = None) -> Snapshot:
+    """Return the catalog's present state; segments already open in `reuse` are shared.
 
     Call it inside `catalog.reading()`. FileNotFoundError where a writer has removed a file since: read again.
     """
-    generation = catalog.generation if generation is None else generation
+    generation = catalog.generation
     if reuse is not None and reuse.generation == generation:
         return reuse
     rows = catalog.segments()

@@ -144,16 +144,6 @@ def scores(
     return out
 
 
-def add(
-    segment: Segment, field: str, terms: Sequence[WeightedTerm], mean: float, parameters: Parameters, out: NDArray[np.float32]
-) -> NDArray[np.int64]:
-    """Add the score of every unit to an array of zeros, as `scores` does; return the units written, some more than once."""
-    rare, frequent = in_order(segment, field, terms, mean, parameters)
-    _add(rare, frequent, out)
-    held = [one.held for one in (*rare, *frequent)]
-    return np.concatenate(held, dtype=np.int64) if held else np.zeros(0, dtype=np.int64)
-
-
 def _add(rare: Sequence[Impacts], frequent: Sequence[Impacts], out: NDArray[np.float32]) -> None:
     for one in rare:
         one.add_to(out)
