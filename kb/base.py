@@ -144,8 +144,9 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
                 "typing": open_, "analyzer": self._words, "limit": limit, "offset": offset, "filters": filters, "weights": by,
                 "fuzzy": used.fuzzy, "glossary": glossary, "snippets": snippets, "explain": explain,
             }  # fmt: skip
-            if attempt is None:
-                return search(catalog, state, text, **shared, **ranked)
+            if attempt is None or attempt.reason is not None:
+                answer = search(catalog, state, text, **shared, **ranked)
+                return answer if attempt is None else replace(answer, warning=_joined(attempt.warning, answer.warning))
             from kb.ranking.semantic import search_semantic
 
             how = fusion or self.config.semantic

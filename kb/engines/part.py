@@ -11,12 +11,13 @@ from kb.errors import ConfigError
 from kb.records import replace
 
 if TYPE_CHECKING:
+    from kb.embedding.attempt import Attempt
     from kb.embedding.protocol import Matrix
     from kb.engines.engine import Engine, Search
     from kb.index.catalog import Catalog
     from kb.index.embed import ReadRaw, View
     from kb.index.snapshot import Snapshot
-    from kb.ranking.dense import Attempt, Dense
+    from kb.ranking.dense import Dense
     from kb.ranking.ranker import Weights
     from kb.ranking.search import Filters
     from kb.reading.likeness import ChunksAnswer

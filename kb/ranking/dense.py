@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ from kb.index.embed import ReadRaw, View
 from kb.index.segment import LEAD, Segment, ranges
 from kb.index.snapshot import Snapshot
 from kb.reading.likeness import VectorsMade
-
-T = TypeVar("T")
 
 EMBEDDED_AT_SEARCH = 4
 """Passages without a vector that a search embeds itself (about .4 s each with the small model); more is for `kb index`."""
@@ -169,40 +167,6 @@ class Dense:
         if not usable(found).all():
             raise SemanticUnavailable("the model gave a vector that is zero or not finite", "run: kb doctor")
         return found
-
-
-class Attempt:
-    """One try at answering with embeddings: where any step of it fails, `reason` says why and the rest is left out."""
-
-    def __init__(self, opened: Callable[[], Dense] | None) -> None:
-        self.reason: SemanticUnavailable | None = None
-        self._dense: Dense | None = None
-        if opened is not None:
-            try:
-                self._dense = opened()
-            except SemanticUnavailable as error:
-                self.reason = error
-
-    def run(self, work: Callable[[Dense], T]) -> T | None:
-        """Return what `work` returns, or None where embeddings were not asked for, have failed before, or fail now."""
-        if self._dense is None:
-            return None
-        try:
-            return work(self._dense)
-        except SemanticUnavailable as error:
-            self._dense, self.reason = None, error
-            return None
-
-    def prepare(self, catalog: Catalog) -> None:
-        """Embed what has changed, if that is little."""
-        self.run(lambda dense: dense.prepare(catalog))
-
-    @property
-    def warning(self) -> str | None:
-        """What a keyword answer has to say about itself, None where embeddings were not asked for."""
-        if self.reason is None:
-            return None
-        return f"semantic search requested but {self.reason.why} - fell back to keyword; {self.reason.advice}"
 
 
 def cosines(snapshot: Snapshot, view: View, queries: Matrix) -> list[HitCosines]:

@@ -74,7 +74,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_short(arguments: Sequence[str]) -> bool:
-    return "--semantic" not in arguments and command_of(arguments) in _SHORT
+    """Tell whether a command only looks things up; one that asks for a model does too where there is none."""
+    if command_of(arguments) not in _SHORT:
+        return False
+    if "--semantic" not in arguments:
+        return True
+    from kb.embedding.loading import any_installed
+
+    return not any_installed()
 
 
 def _is_one_run(arguments: Sequence[str]) -> bool:

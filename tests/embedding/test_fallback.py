@@ -250,6 +250,20 @@ def test_a_keyword_search_imports_nothing_of_it(make_base: MakeBase) -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_where_no_model_is_installed_a_semantic_search_imports_as_little(make_base: MakeBase) -> None:
+    base = make_base(FILES)
+    code = (
+        "import sys\nfrom kb.base import KnowledgeBase\nfrom kb.embedding import loading\n"
+        "loading._installed = lambda package: False\n"
+        f"with KnowledgeBase({str(base.path)!r}, cache={str(base.cache)!r}) as kb:\n"
+        "    kb.search('trust')\n    words = set(sys.modules)\n"
+        "    assert kb.search('trust', semantic=True).mode == 'keyword'\n"
+        "print(sorted(name for name in set(sys.modules) - words if name.startswith('kb')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['kb.embedding.attempt']"
+
+
 def test_waiting_ends_when_the_work_does() -> None:
     started = time.monotonic()
     assert loading.within(60, lambda: 1) == 1

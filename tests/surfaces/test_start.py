@@ -46,8 +46,13 @@ def test_what_ranks_nothing_and_writes_nothing_loads_no_numpy(notes: Path, monke
     assert _run("list", "--base", str(notes)) == "LOADED [] 1"
 
 
-def test_semantic_search_keeps_the_threads_of_linear_algebra(notes: Path) -> None:
-    assert _run("search", "boundary", "--semantic", "--base", str(notes)).endswith("None")
+@pytest.mark.parametrize(("there", "threads"), [("True", "None"), ("False", "1")])
+def test_semantic_search_keeps_the_threads_of_linear_algebra_where_a_model_may_use_them(
+    notes: Path, monkeypatch: pytest.MonkeyPatch, there: str, threads: str
+) -> None:
+    given = f"import kb.embedding.loading\nkb.embedding.loading._installed = lambda package: {there}\n"
+    monkeypatch.setattr(sys.modules[__name__], "REPORT", given + REPORT)
+    assert _run("search", "boundary", "--semantic", "--base", str(notes)).endswith(threads)
 
 
 def test_a_number_of_threads_that_was_chosen_stays(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
