@@ -78,7 +78,7 @@ class NearestHits:
         if allowed is not None and sum(map(len, allowed)) <= self._first:
             return among(allowed)  # fewer than would be asked for: each is compared
         languages = usual.by_language(catalog, snapshot)
-        exact = len(view.store.keys) <= EXACT_PASSAGES
+        exact = len(view.rows) <= EXACT_PASSAGES
         open_ = {language: self._ask(language, vector, exact, len(catalog.languages)) for language in self._languages(languages)}
         found: list[HitCosines] | None = None
         while open_:

@@ -11,6 +11,7 @@ import pytest
 from bases import Base
 from models import Model
 
+from kb.config import SemanticSettings
 from kb.embedding import loading
 from kb.index import embed
 from kb.ranking import dense, weights
@@ -65,7 +66,7 @@ def test_text_and_names_count_by_the_root_of_both_squares(base: Base) -> None:
     for row in rows:
         text = max(row["standing"] or 0.0, 0.0) / max(texts, 7 / math.sqrt(8))
         name = max(row["names"] or 0.0, 0.0) / max(names, weights.FULL_STANDING)
-        assert row["score"] == pytest.approx(0.3 * math.hypot(text, weights.NAMES_WEIGHT * name), abs=1e-5)
+        assert row["score"] == pytest.approx(SemanticSettings().weight * math.hypot(text, weights.NAMES_WEIGHT * name), abs=1e-5)
 
 
 def test_without_their_weight_names_change_nothing(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
