@@ -74,7 +74,7 @@ class SemanticSettings:
     model: str = "auto"
     fusion: str = "min-max"
     weight: float = 0.32
-    """Chosen on dev sets, one for all (small model, MRR@10): XQuAD English .9699 at .3, .9701 at .32, .9711 at .33, keywords .960;
+    """Chosen on dev sets, one for all (small model, MRR@10): XQuAD en .9699 at .3, .9701 at .32, .9711 at .33, keywords .960;
     FPF, where sections are long, with vectors of leads .849 at .25, .852 from .3 to .33, .847 at .35, keywords .826, and R@5 .916
     up to .32, .907 above. Steps of one question: .25 to .35 is a plateau."""
     rerank: str = "auto"
