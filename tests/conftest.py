@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -16,6 +17,17 @@ settings.register_profile(
 settings.load_profile("kb")
 
 MakeBase = Callable[..., Base]
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
+
+
+def pytest_configure() -> None:
+    """Let tests write into memory where the system has a folder for that: each write of an index waits for the disk.
+
+    What passed is removed at once, see `tmp_path_retention_policy`; a folder chosen by `--basetemp` or the variable stays.
+    """
+    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
