@@ -116,3 +116,21 @@ def test_what_is_kept_of_terms_is_bounded(make_base: MakeBase, monkeypatch: pyte
     whole = joined.of(base.kb._snapshot)  # type: ignore[arg-type]
     assert sum(map(len, whole._terms.values())) < 250
     assert base.search("shared word1").as_json() == first
+
+
+@pytest.mark.parametrize("scoring", ["lucene", "plus"])
+def test_hits_of_a_new_segment_do_not_stand_before_better_ones_that_have_variants(make_base: MakeBase, scoring: str) -> None:
+    # The variants of an id score alike, and each id otherwise.
+    files = {
+        f"{folder}{n}.md": f"---\nid: N.{n}\n---\n# Note\n\n{'alpha ' * (n + 2)}{'beta ' * (20 - n)}\n"
+        for n in range(12)
+        for folder in ("", "de/")
+    }
+    toml = f'[[collections]]\nname = "docs"\nroot = "docs"\nlanguages = ["de"]\n[search]\nscoring = "{scoring}"\n'
+    base = make_base(files, toml=toml)
+    base.kb.index()
+    for n in range(8):
+        base.write(f"weak{n}.md", f"# Weak\n\nalpha {'gamma ' * 60}\n")
+    base.kb.index()
+    assert base.search("alpha", limit=10).as_json() == base.rebuilt().search("alpha", limit=10).as_json()
+    assert all(id_.startswith("N.") for id_ in base.ids("alpha", limit=10))
