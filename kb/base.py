@@ -173,9 +173,9 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
         freshness, found = self._read(answer, self._preparing(attempt, engine) if engine or attempt else None)
         if freshness.stale:
             found = [_mark_stale(one, freshness) for one in found]
-        if freshness.warning is None:
+        if freshness.warning is None and freshness.unread is None:
             return tuple(found)
-        return tuple(replace(one, warning=_joined(freshness.warning, one.warning)) for one in found)
+        return tuple(replace(one, warning=_joined(freshness.warning, freshness.unread, one.warning)) for one in found)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

@@ -41,10 +41,14 @@ A server sets it to the arrival of a request, so that many requests that wait si
 
 @record
 class Freshness:
-    """How the index stands against the files: a warning, and (collection, source) of files that have changed since."""
+    """How the index stands against the files: a warning, and (collection, source) of files that have changed since.
+
+    `unread` names folders that could not be read; what lies in them is in no answer.
+    """
 
     warning: str | None = None
     stale: frozenset[tuple[str, str]] = frozenset()
+    unread: str | None = None
 
 
 class Current:
@@ -64,6 +68,7 @@ class Current:
         self._folder: Path | None = folder
         self._memory: Catalog | None = None
         self._warning: str | None = None
+        self._unread: str | None = None
         self._local = threading.local()
         self._opened: list[Catalog] = []
         self._lock = threading.RLock()
@@ -108,7 +113,8 @@ class Current:
             catalog = self._catalog()
             with self._lock:
                 report = self._whole_update(catalog, rebuild)
-        warnings = [self._warning] if self._warning else []
+        self._unread = report.unread
+        warnings = [warning for warning in (self._warning, self._unread) if warning]
         shown = getattr(self._progress, "embedding", self._progress)
         made = self._open_dense().embed_missing(catalog, shown) if semantic else None
         self._fill_engine(catalog)
@@ -158,7 +164,7 @@ class Current:
                 with suppress(FileNotFoundError), catalog.reading():
                     generation, printed = catalog.state
                     if self._notices.silent(generation) and printed == self._fingerprint():
-                        return Freshness(self._warning), answer(catalog)
+                        return Freshness(self._warning, unread=self._unread), answer(catalog)
             try:
                 freshness = self._refresh(catalog)
             except IndexUnwritable as error:  # and nothing older to answer from
@@ -182,19 +188,20 @@ class Current:
         try:
             if not usable:
                 self._update(catalog, None)
-                return Freshness(self._warning)
+                return Freshness(self._warning, unread=self._unread)
             if asked is not None and self._looked[0] >= asked and self._looked[1] == catalog.generation:
-                return Freshness(self._warning)
+                return Freshness(self._warning, unread=self._unread)
             begun = self._notices.begin() if self._notices is not None else 0
             found = changes.find(catalog, self.config.collections)
+            self._unread = changes.unread(found.walks)
             if not found:
                 self._unchanged(began, begun, catalog.generation, found)
-                return Freshness(self._warning)
+                return Freshness(self._warning, unread=self._unread)
             if found.bytes <= self.config.index.refresh_ms * _READ_BYTES_PER_MS:
                 if not self._update(catalog, self.config.index.refresh_ms / 1000):
                     # Looked into, for they have only just been written, and found to be as the index knows them.
                     self._unchanged(began, begun, catalog.generation, found)
-                return Freshness(self._warning)
+                return Freshness(self._warning, unread=self._unread)
             reason = "more files have changed than a search may read"
         except IndexBusy as error:
             if not usable:
@@ -209,7 +216,8 @@ class Current:
         stale = {(c.collection.name, c.file.source) for c in found.candidates if not c.doubtful}
         for document in found.gone:
             stale.update(catalog.db.execute("SELECT collection, source FROM documents WHERE document = ?", (document,)))
-        return Freshness(f"{reason}: answered from the index as it was; run: kb index", frozenset(stale))
+        unread = changes.unread(found.walks)
+        return Freshness(f"{reason}: answered from the index as it was; run: kb index", frozenset(stale), unread)
 
     def _unchanged(self, began: float, begun: int, generation: int, found: changes.Changes) -> None:
         """Note that a look at the files found them as the index knows them."""
@@ -233,6 +241,7 @@ class Current:
 
         with self._lock:
             report = update(catalog, self.config, self._words(), wait=wait, progress=self._progress)
+            self._unread = report.unread
             return bool(report.indexed or report.removed or report.rebuilt)
 
     def _fingerprint(self) -> str:

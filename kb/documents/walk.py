@@ -41,7 +41,8 @@ class FileStat:
 class Walk:
     """`files` ordered by source; `skipped` counts files of kinds that are not read, by suffix (`"pdf": 3`).
 
-    `folders`: paths of all that was listed. `plain`: no symbolic link was met, and no file with a second name.
+    `folders`: paths of all that was listed. `plain`: no symbolic link was met, and no file with a second name. `unread`: folders
+    that could not be listed, as they are written in `warnings`.
     """
 
     files: tuple[FileStat, ...]
@@ -49,6 +50,7 @@ class Walk:
     warnings: tuple[str, ...]
     folders: tuple[str, ...] = ()
     plain: bool = True
+    unread: tuple[str, ...] = ()
 
 
 def walk(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Walk:
@@ -119,6 +121,7 @@ class _Walker:
         self._files: dict[str, FileStat] = {}
         self._skipped: Counter[str] = Counter()
         self._warnings: list[str] = []
+        self._unread: list[str] = []
         self._links: list[tuple[str, str, Rules | None]] = []
         self._folders: set[str] = set()
         self._plain = True
@@ -127,7 +130,7 @@ class _Walker:
 
     def result(self) -> Walk:
         files = tuple([self._files[source] for source in sorted(self._files)])
-        return Walk(files, dict(sorted(self._skipped.items())), tuple(self._warnings), tuple(self._folders), self._plain)
+        return Walk(files, dict(sorted(self._skipped.items())), tuple(self._warnings), tuple(self._folders), self._plain, tuple(self._unread))
 
     def folder(self, prefix: str, rules: Rules | None, path: str) -> None:
         """List `path` and everything below it; `prefix` is its path relative to the root with a final `/`, or empty."""
@@ -139,7 +142,8 @@ class _Walker:
                 with os.scandir(path) as listing:
                     entries = list(listing)
             except OSError as error:
-                self._warnings.append(f"{_shown(prefix or '.')}: folder can't be read ({error.strerror}), left out")
+                self._unread.append(_shown(prefix or "."))
+                self._warnings.append(f"{self._unread[-1]}: folder can't be read ({error.strerror}), left out")
                 continue
             ignore_files = sorted(entry.path for entry in entries if entry.name in IGNORE_FILES)
             if ignore_files:

@@ -12,6 +12,8 @@ from kb.documents.walk import FileStat, Walk, walk
 from kb.index.catalog import Catalog
 from kb.records import record
 
+_NAMED = 3
+"""Folders that a warning names; `kb status` names all."""
 _DOUBT_NS = 2_000_000_000
 """A file changed within two seconds before it was read may have changed again without a new time stamp."""
 
@@ -94,6 +96,15 @@ def _known(catalog: Catalog) -> dict[str, dict[str, Known]]:
 def noted(walks: Mapping[str, Walk]) -> str:
     """Return what the catalog keeps of walks: what was skipped, and warnings."""
     return json.dumps({name: [found.skipped, found.warnings] for name, found in walks.items()})
+
+
+def unread(walks: Mapping[str, Walk]) -> str | None:
+    """Return a line that names the folders which could not be read; None where all could."""
+    found = [folder for walk in walks.values() for folder in walk.unread]
+    if not found:
+        return None
+    named = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    return f"{'a folder' if len(found) == 1 else 'folders'} can't be read, left out: {named}; give yourself the right, or exclude it"
 
 
 def now() -> int:

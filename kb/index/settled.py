@@ -22,6 +22,7 @@ class Report:
     removed: int = 0
     unchanged: int = 0
     rebuilt: bool = False
+    unread: str | None = None  # which folders could not be read
 
 
 def settled(catalog: Catalog, config: Config) -> Report | None:
@@ -47,4 +48,4 @@ def settled(catalog: Catalog, config: Config) -> Report | None:
             ArrayFile.open(folder / name)
     except (OSError, IndexDamaged):
         return None  # the update says what is wrong
-    return Report(unchanged=sum(len(walk.files) for walk in found.walks.values()))
+    return Report(unchanged=sum(len(walk.files) for walk in found.walks.values()), unread=changes.unread(found.walks))

@@ -71,7 +71,7 @@ def update(
             from kb.index.segments import Segments
 
             Segments(catalog).sweep()
-    return replace(report, rebuilt=fresh)
+    return replace(report, rebuilt=fresh, unread=changes_of.unread(found.walks))
 
 
 class _Update:

@@ -283,6 +283,39 @@ def test_a_folder_that_can_not_be_read_is_said(kb: Kb, base: Base) -> None:
     assert done.err.count("\n") == 1
 
 
+def _without_the_rights_of_the_superuser() -> None:
+    """Let permissions hold for the process that is about to start, whoever runs it."""
+    import ctypes
+
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can take single rights from the superuser")
+def test_a_folder_below_that_can_not_be_read_is_said_by_every_run(base: Base) -> None:
+    base.write("closed/secret.md", "# Secret\n\nA trust of its own.\n")
+    closed = base.root / "closed"
+
+    def run(*arguments: str) -> Run:
+        command = [sys.executable, "-m", "kb", *arguments, "--base", str(base.root)]
+        environment = {**os.environ, "KB_CACHE": str(base.cache)}
+        before = _without_the_rights_of_the_superuser
+        return Run(subprocess.run(command, capture_output=True, check=False, env=environment, preexec_fn=before))
+
+    closed.chmod(0)
+    try:
+        runs = [run("index"), run("index"), run("search", "trust"), run("search", "trust", "--json")]
+    finally:
+        closed.chmod(0o755)
+    if "secret" in runs[-1].out:
+        pytest.skip("this user reads everything")
+    line = "a folder can't be read, left out: closed/; give yourself the right, or exclude it"
+    assert [run.code for run in runs] == [0, 0, 0, 0]
+    assert [run.err.count(line) for run in runs[:3]] == [1, 1, 1]
+    assert runs[3].json["warning"] == line
+    assert run("search", "trust", "--json").json["warning"] is None
+
+
 # -- what a run leaves -------------------------------------------------------------------------------------------
 
 
