@@ -29,6 +29,9 @@ MOST_WORDS = 8
 """Words of a form; what is longer is a sentence, and stands in no question word for word."""
 MOST_OF_TERM = 100
 """Forms of a term. Each is searched for whenever one of them is asked for; twenty languages with five synonyms have room."""
+MOST_LANGUAGES = 50
+"""Languages of a glossary. Each word of a question is looked up under all of them: with 50 a page of a thousand words takes .1 s,
+with 600 1.4 s. Every language that Snowball knows has room."""
 MOST_LOOKED_AT = 200
 """Forms of terms that one question may bring in, from left to right, those that it names itself counted. Each is looked up and
 scored, and what was added is shown: more would be of no use to a reader. A question that names ten terms of twenty forms is still
@@ -213,7 +216,11 @@ def terms_of(path: Path) -> list[list[tuple[str, str]]]:
     entries = data.get("terms", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ConfigError(f"{path}: terms must be tables; write each as [[terms]] with a form for each language")
-    return [_forms(f"{path}: [[terms]] number {number}", entry) for number, entry in enumerate(entries, 1)]
+    found = [_forms(f"{path}: [[terms]] number {number}", entry) for number, entry in enumerate(entries, 1)]
+    languages = {language for forms in found for language, _ in forms}
+    if len(languages) > MOST_LANGUAGES:
+        raise ConfigError(f"{path}: it has {len(languages)} languages; {MOST_LANGUAGES} at most")
+    return found
 
 
 def _forms(place: str, entry: dict[str, Any]) -> list[tuple[str, str]]:

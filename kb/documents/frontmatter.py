@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kb.documents.model import Name
 
@@ -128,16 +129,10 @@ def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str], dict[st
             return {}, {}, {}
         if not isinstance(node, yaml.MappingNode):
             return None, {}, {}
-        twice: dict[str, int] = {}
-        nodes: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            name = str(key.value)
-            if name in nodes:
-                twice[name] = key.start_mark.line + 2
-            nodes[name] = value
+        twice = _twice(node)
         raw = {
             name: value.value
-            for name, value in nodes.items()
+            for name, value in {str(key.value): value for key, value in node.value}.items()
             if isinstance(value, yaml.ScalarNode) and value.tag != "tag:yaml.org,2002:null"
         }
         data = loader.construct_document(node)
@@ -153,6 +148,31 @@ def _yaml(inner: str) -> tuple[dict[str, object] | None, dict[str, str], dict[st
             loader.dispose()
     plain = _Plain()
     return {plain.text(key): plain.value(value, 1) for key, value in data.items()}, raw, twice
+
+
+def _twice(top: Any) -> dict[str, int]:
+    """Return the line of each key that stands again in its mapping; a key of an inner mapping after those above it."""
+    import yaml
+
+    twice: dict[str, int] = {}
+    waiting: list[tuple[str, Any]] = [("", top)]
+    seen: set[int] = set()  # an alias leads to the same node again
+    while waiting:
+        above, node = waiting.pop()
+        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += ((above, value) for value in node.value)
+            continue
+        held: set[str] = set()
+        for key, value in node.value:
+            name = f"{above}{key.value}" if isinstance(key, yaml.ScalarNode) else ""
+            if name in held:
+                twice[name] = key.start_mark.line + 2
+            held.add(name)
+            waiting.append((f"{name}."[:_LONGEST_KEY], value))
+    return dict(sorted(twice.items(), key=lambda one: one[1]))
 
 
 class _Plain:

@@ -130,7 +130,8 @@ class _Walker:
 
     def result(self) -> Walk:
         files = tuple([self._files[source] for source in sorted(self._files)])
-        return Walk(files, dict(sorted(self._skipped.items())), tuple(self._warnings), tuple(self._folders), self._plain, tuple(self._unread))
+        skipped = dict(sorted(self._skipped.items()))
+        return Walk(files, skipped, tuple(self._warnings), tuple(self._folders), self._plain, tuple(self._unread))
 
     def folder(self, prefix: str, rules: Rules | None, path: str) -> None:
         """List `path` and everything below it; `prefix` is its path relative to the root with a final `/`, or empty."""

@@ -104,7 +104,8 @@ def unread(walks: Mapping[str, Walk]) -> str | None:
     if not found:
         return None
     named = ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
-    return f"{'a folder' if len(found) == 1 else 'folders'} can't be read, left out: {named}; give yourself the right, or exclude it"
+    what = "a folder" if len(found) == 1 else "folders"
+    return f"{what} can't be read, left out: {named}; give yourself the right, or exclude it"
 
 
 def now() -> int:

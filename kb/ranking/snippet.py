@@ -188,7 +188,7 @@ def _inner(word: str, offset: int, spellings: Mapping[str, float]) -> list[tuple
         for spelt in words.spellings(piece):
             if spelt in spellings and not (out and out[-1][1] > offset + start):
                 inside = words.normalise(piece).find(spelt) if len(spelt) < len(piece) else 0
-                begin = start + max(inside, 0)
+                begin = start + min(max(inside, 0), len(piece) - min(len(spelt), len(piece)))  # ß is spelt with two
                 out.append((offset + begin, offset + begin + min(len(spelt), len(piece)), spelt, spellings[spelt]))
                 at = begin + min(len(spelt), len(piece))
     return out

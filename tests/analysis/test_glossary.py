@@ -122,6 +122,7 @@ def test_a_question_brings_in_so_many_forms_at_most(tmp_path: Path) -> None:
         ("[[terms]]\nen = '...'\nde = 'b'", "'...' has 0 words; write a form of 1 to 8"),
         ("[[terms]]\nen = 'a b c d e f g h i'\nde = 'b'", "has 9 words"),
         (f"[[terms]]\nen = {[f'form {n}' for n in range(glossary.MOST_OF_TERM)]}\nde = 'b'", "it has 101 forms; 100 at most"),
+        ("[[terms]]\n" + "".join(f"a{chr(97 + n % 26)}{chr(97 + n // 26)} = 'x'\n" for n in range(51)), "51 languages; 50"),
         ("[[terms]\n", "is not valid TOML"),
     ],
 )

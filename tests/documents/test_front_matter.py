@@ -56,6 +56,9 @@ def test_a_key_that_stands_twice_is_a_warning_where_it_stands_again() -> None:
         "a.md:4: title stands twice in the front matter, the last counts",
         "a.md:5: aliases stands twice in the front matter, the last counts",
     )
+    inner = front("title: A\naliases:\n  en: [one]\n  de: [eins]\n  en: [two]")
+    assert [name.text for name in inner.aliases] == ["two", "eins"]
+    assert inner.warnings == ("a.md:6: aliases.en stands twice in the front matter, the last counts",)
     broken = front("title: A\ntitle: b: c")
     assert broken.title == "b: c"
     assert broken.warnings[1:] == ("a.md:3: title stands twice in the front matter, the last counts",)
