@@ -162,6 +162,13 @@ def test_a_set_that_is_broken_is_named_and_the_others_are_measured(sets: Path) -
     assert "sets/two" in ran.stdout and "sets/one" not in ran.stdout
 
 
+def test_the_script_says_where_an_answer_by_meaning_fell_back_to_keywords(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KB_SIMILARITY_DISABLED", "1")
+    ran = script(str(sets), "--semantic", "--name", "one")
+    assert "sets/one" in ran.stdout
+    assert ran.stderr.count("evaluate: sets/one: semantic search requested but ") == 1
+
+
 def test_a_folder_without_a_set_is_an_error(tmp_path: Path) -> None:
     ran = script(str(tmp_path))
     assert (ran.returncode, ran.stdout) == (2, "")
