@@ -67,7 +67,7 @@ SPELLING_MOST_COMPARED = 8
 SPELLING_RATHER = 2.0
 """How many times better another word must go with the rest of a query than a form that stands nowhere though its term is known;
 looked for in small bases only. 1.5 to 5 make no difference on XQuAD, misspelt or not; without it a misspelt one loses .02. For a
-form that a dictionary of its language lacks 1 is enough: with one slip in a Russian name of the shipped base 395 of 395 are first."""
+form that a dictionary of its language lacks 1 is enough: of Russian names with one slip 395 of 395 are first then."""
 
 ID_BOOST = 1.0
 """What a query that names a section's id adds, as a share of the most that words score: such a section comes first."""
