@@ -197,7 +197,10 @@ class Current:
             if not found:
                 self._unchanged(began, begun, catalog.generation, found)
                 return Freshness(self._warning, unread=self._unread)
-            if found.bytes <= self.config.index.refresh_ms * _READ_BYTES_PER_MS:
+            budget = self.config.index.refresh_ms * _READ_BYTES_PER_MS
+            if found.bytes > budget:
+                found = changes.compared(found, budget * changes.READ_SHARE)
+            if found.bytes <= budget:
                 if not self._update(catalog, self.config.index.refresh_ms / 1000):
                     # Looked into, for they have only just been written, and found to be as the index knows them.
                     self._unchanged(began, begun, catalog.generation, found)

@@ -9,6 +9,7 @@ from zlib import crc32
 
 from kb.config import Collection
 from kb.errors import ConfigError
+from kb.stamps import changed_ns
 
 if TYPE_CHECKING:
     from kb.analysis.analyzer import Analyzer
@@ -61,4 +62,4 @@ class Glossaries:
             raise ConfigError(f"glossary not found: {path}; put it back, or take it out of kb.toml") from None
         except OSError as error:
             raise ConfigError(f"glossary can't be read: {path}: {error}") from error
-        return (status.st_size, status.st_mtime_ns, status.st_ino)
+        return (status.st_size, changed_ns(status), status.st_ino)

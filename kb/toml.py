@@ -15,6 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from kb.errors import ConfigError
+from kb.stamps import changed_ns
 
 _DOUBT_NS = 2_000_000_000
 
@@ -52,7 +53,7 @@ def kept(path: Path, folder: Path, kind: str, make: Callable[[Path], str]) -> st
     except OSError:
         return make(path)
     name = str(path)
-    stamp: list[str | int] = [name, status.st_size, status.st_mtime_ns, status.st_ino]
+    stamp: list[str | int] = [name, status.st_size, changed_ns(status), status.st_ino]
     copy = folder / f"{kind}-{crc32(os.fsencode(name)):08x}.kept"
     try:
         head, _, held = copy.read_bytes().partition(b"\n")
@@ -61,7 +62,7 @@ def kept(path: Path, folder: Path, kind: str, make: Callable[[Path], str]) -> st
     except (OSError, ValueError):
         pass
     made = make(path)
-    if time.time_ns() - status.st_mtime_ns > _DOUBT_NS and folder.is_dir():
+    if time.time_ns() - changed_ns(status) > _DOUBT_NS and folder.is_dir():
         _keep(copy, stamp, made)
     return made
 

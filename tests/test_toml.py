@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,13 @@ from kb.errors import ConfigError
 from kb.toml import kept, read, remembered
 
 
+@pytest.fixture(autouse=True)
+def _as_if_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.toml._DOUBT_NS", -1)  # nobody can set the time at which a file was changed
+
+
 def _old(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
-    os.utime(path, (1_000_000_000, 1_000_000_000))
     return path
 
 

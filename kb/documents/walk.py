@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kb.errors import BaseUnusable
 from kb.records import record
+from kb.stamps import changed_ns
 
 if TYPE_CHECKING:
     from kb.documents.ignore import Rules
@@ -33,7 +34,7 @@ class FileStat:
 
     source: str
     size: int
-    mtime_ns: int
+    changed_ns: int
     path: str
 
 
@@ -42,7 +43,7 @@ class Walk:
     """`files` ordered by source; `skipped` counts files of kinds that are not read, by suffix (`"pdf": 3`).
 
     `folders`: paths of all that was listed. `plain`: no symbolic link was met, and no file with a second name. `unread`: folders
-    that could not be listed, as they are written in `warnings`.
+    that could not be listed or entered, as they are written in `warnings`.
     """
 
     files: tuple[FileStat, ...]
@@ -65,7 +66,7 @@ def walk(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = ()) -
         status = os.stat(base)
         if not stat.S_ISDIR(status.st_mode):
             source = unicodedata.normalize("NFC", os.path.basename(base))
-            return Walk((FileStat(source, status.st_size, status.st_mtime_ns, base),), {}, ())
+            return Walk((FileStat(source, status.st_size, changed_ns(status), base),), {}, ())
         walker = _Walker(base, _wanted(include, exclude))
         with os.scandir(base):
             walker.folder("", None, base)
@@ -172,6 +173,9 @@ class _Walker:
             elif entry.is_dir(follow_symlinks=False) and name not in _FOLDERS and not (rules and rules.ignores(relative, True)):
                 waiting.append((relative + "/", rules, entry.path))
         except OSError as error:
+            # What may be listed but not entered hides its files one by one.
+            folder = _shown(prefix or ".")
+            self._unread += [folder] if folder not in self._unread else []
             self._warnings.append(f"{_shown(relative)}: can't be read ({error.strerror}), left out")
 
     def _of_interest(self, relative: str, rules: Rules | None) -> bool:
@@ -205,7 +209,7 @@ class _Walker:
             if other.path < path:
                 return
         self._plain = self._plain and status.st_nlink <= 1
-        self._files[source] = FileStat(source, status.st_size, status.st_mtime_ns, path)
+        self._files[source] = FileStat(source, status.st_size, changed_ns(status), path)
 
     def links(self) -> None:
         """Take in what symbolic links inside the root add to the rest, once the rest is known."""

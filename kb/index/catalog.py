@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SCHEMA_VERSION = "7"
+SCHEMA_VERSION = "8"
 BUSY_SECONDS = 30.0
 """How long a second writer waits for the first before it says that the base is busy."""
 _KEPT_LOG_BYTES = 4 << 20
@@ -44,7 +44,7 @@ CREATE TABLE segments (
 );
 CREATE TABLE documents (
     document INTEGER PRIMARY KEY, collection TEXT NOT NULL, source TEXT NOT NULL,
-    size INTEGER NOT NULL, mtime INTEGER NOT NULL, checked INTEGER NOT NULL, digest BLOB NOT NULL,
+    size INTEGER NOT NULL, changed INTEGER NOT NULL, checked INTEGER NOT NULL, digest BLOB NOT NULL,
     variant TEXT NOT NULL, language TEXT NOT NULL, title TEXT NOT NULL, type TEXT, status TEXT, sort_order REAL,
     front TEXT NOT NULL, body_line INTEGER NOT NULL, warnings TEXT NOT NULL, error TEXT, blocks BLOB NOT NULL,
     segment INTEGER, first_hit INTEGER NOT NULL, hits INTEGER NOT NULL,

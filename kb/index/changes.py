@@ -12,6 +12,8 @@ from kb.documents.walk import FileStat, Walk, walk
 from kb.index.catalog import Catalog
 from kb.records import record
 
+READ_SHARE = 100
+"""Bytes that are read and compared in the time in which one is parsed."""
 _NAMED = 3
 """Folders that a warning names; `kb status` names all."""
 _DOUBT_NS = 2_000_000_000
@@ -23,23 +25,28 @@ class Known(NamedTuple):
 
     document: int
     size: int
-    mtime: int
+    changed: int
     checked: int
     digest: bytes
 
 
 @record
 class Candidate:
-    """A file that is new, changed, or in doubt; `known` is what the catalog holds of it."""
+    """A file that is new, changed, or in doubt; `known` is what the catalog holds of it.
+
+    `same`: it has been read, and its content is what the catalog holds.
+    """
 
     collection: Collection
     file: FileStat
     known: Known | None
+    same: bool = False
 
     @property
     def doubtful(self) -> bool:
-        """True where size and time are as known but too fresh to be relied on."""
-        return self.known is not None and (self.file.size, self.file.mtime_ns) == (self.known.size, self.known.mtime)
+        """True where size and time are as known but too fresh to be relied on, and where only the time has changed."""
+        known = self.known
+        return self.same or (known is not None and (self.file.size, self.file.changed_ns) == (known.size, known.changed))
 
 
 @record
@@ -53,7 +60,7 @@ class Changes:
     @property
     def bytes(self) -> int:
         """Bytes an update would parse; what is only read, to see whether it has changed at all, counts for a hundredth."""
-        return sum(c.file.size // 100 if c.doubtful else c.file.size for c in self.candidates)
+        return sum(c.file.size // READ_SHARE if c.doubtful else c.file.size for c in self.candidates)
 
     def __bool__(self) -> bool:
         return bool(self.candidates or self.gone)
@@ -72,7 +79,12 @@ def find(catalog: Catalog, collections: Sequence[Collection]) -> Changes:
         for file in found.files:
             held = mine.get(file.source)
             seen += held is not None
-            if held is None or file.size != held.size or file.mtime_ns != held.mtime or held.checked - held.mtime < _DOUBT_NS:
+            if (
+                held is None
+                or file.size != held.size
+                or file.changed_ns != held.changed
+                or held.checked - held.changed < _DOUBT_NS
+            ):
                 candidates.append(Candidate(collection, file, held))
     if seen == sum(map(len, known.values())):
         return Changes(tuple(candidates), (), walks)
@@ -81,12 +93,32 @@ def find(catalog: Catalog, collections: Sequence[Collection]) -> Changes:
     return Changes(tuple(candidates), tuple(gone), walks)
 
 
+def compared(found: Changes, most: float) -> Changes:
+    """Return the changes with those candidates marked whose content is as known, for which up to `most` bytes are read.
+
+    A folder that was copied, checked out or installed again has new times and the old contents.
+    """
+    from hashlib import blake2b
+
+    from kb.documents.read import content
+
+    candidates = []
+    for one in found.candidates:
+        if one.known is not None and one.file.size == one.known.size and not one.doubtful and one.file.size <= most:
+            most -= one.file.size
+            data, problem = content(one.collection.root, one.file.source)
+            if problem is None and blake2b(data, digest_size=len(one.known.digest) or 1).digest() == one.known.digest:
+                one = Candidate(one.collection, one.file, one.known, same=True)
+        candidates.append(one)
+    return Changes(tuple(candidates), found.gone, found.walks)
+
+
 def _known(catalog: Catalog) -> dict[str, dict[str, Known]]:
     """Return collection -> source -> document; kept with the connection until it, or another one, writes."""
     version = (catalog.db.execute("PRAGMA data_version").fetchone()[0], catalog.db.total_changes)
     if catalog.known is None or catalog.known[0] != version:
         documents: dict[str, dict[str, Known]] = {}
-        for row in catalog.db.execute("SELECT collection, source, document, size, mtime, checked, digest FROM documents"):
+        for row in catalog.db.execute("SELECT collection, source, document, size, changed, checked, digest FROM documents"):
             documents.setdefault(row[0], {})[row[1]] = Known._make(row[2:])
         catalog.known = (version, documents)
     found: dict[str, dict[str, Known]] = catalog.known[1]

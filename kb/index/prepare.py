@@ -115,7 +115,7 @@ class Job:
     collection: Collection
     prepared: Prepared
     size: int
-    mtime: int
+    changed: int
     checked: int
     replaces: int | None
 

@@ -159,7 +159,7 @@ def _places(held: Prepared, language: str) -> NDArray[np.int64]:
 def _document_row(job: Job, number: int, segment: int | None, first_hit: int, hits: int) -> tuple[object, ...]:
     held = job.prepared
     return (
-        *(number, job.collection.name, held.source, job.size, job.mtime, job.checked, held.digest, held.variant),
+        *(number, job.collection.name, held.source, job.size, job.changed, job.checked, held.digest, held.variant),
         *(held.language, held.title, held.type, held.status, held.sort_order, held.front, held.body_line),
         *(json.dumps(held.warnings, ensure_ascii=False), held.error, noise.pack(held.blocks), segment, first_hit, hits),
     )

@@ -136,12 +136,12 @@ class _Update:
             file, known = candidate.file, candidate.known
             if outcome is not None:
                 yield Job(
-                    candidate.collection, outcome, file.size, file.mtime_ns, checked, None if known is None else known.document
+                    candidate.collection, outcome, file.size, file.changed_ns, checked, None if known is None else known.document
                 )
             elif known is not None:
                 self._db.execute(
-                    "UPDATE documents SET size = ?, mtime = ?, checked = ? WHERE document = ?",
-                    (file.size, file.mtime_ns, checked, known.document),
+                    "UPDATE documents SET size = ?, changed = ?, checked = ? WHERE document = ?",
+                    (file.size, file.changed_ns, checked, known.document),
                 )
             if self._progress:
                 self._progress(number, total)
@@ -252,7 +252,8 @@ class _Update:
         repeated = noise.repeated(self._catalog, collection.name)
         marks = ",".join("?" * len(documents))
         rows = self._db.execute(
-            f"SELECT document, source, size, mtime, checked FROM documents WHERE document IN ({marks}) ORDER BY source", documents
+            f"SELECT document, source, size, changed, checked FROM documents WHERE document IN ({marks}) ORDER BY source",
+            documents,
         ).fetchall()
         tasks = [self._task(collection, row[1], None, repeated) for row in rows]
         outcomes = prepared(tasks, [row[2] for row in rows])

@@ -8,6 +8,7 @@ from threading import Event
 
 from kb.config import Collection
 from kb.errors import BaseUnusable, NotAvailable
+from kb.stamps import changed_ns
 
 WAKE_MS = 1000
 """How long one wait lasts; between waits only roots that are single files are looked at, one stat each."""
@@ -51,7 +52,7 @@ def _stats(files: Sequence[Path]) -> list[tuple[int, int, int] | None]:
     for path in files:
         try:
             status = path.stat()
-            out.append((status.st_ino, status.st_size, status.st_mtime_ns))
+            out.append((status.st_ino, status.st_size, changed_ns(status)))
         except OSError:
             out.append(None)
     return out

@@ -29,7 +29,7 @@ def test_files_come_by_source_with_size_time_and_path(tmp_path: Path) -> None:
     files = walk(tmp_path).files
     assert [file.source for file in files] == ["a.txt", "a/z.html", "b.md"]
     status = (tmp_path / "b.md").stat()
-    assert (files[2].size, files[2].mtime_ns, files[2].path) == (4, status.st_mtime_ns, str(tmp_path / "b.md"))
+    assert (files[2].size, files[2].changed_ns, files[2].path) == (4, status.st_ctime_ns, str(tmp_path / "b.md"))
 
 
 def test_one_file_may_be_the_root(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import threading
 import time
@@ -17,6 +16,7 @@ from index.states import outcome
 from kb.answers import SearchAnswer
 from kb.base import KnowledgeBase
 from kb.errors import IndexBusy
+from kb.index import changes
 
 MakeBase = Callable[..., Base]
 SECTIONS = 12
@@ -125,10 +125,9 @@ def test_forty_readers_see_whole_states_while_two_write_for_a_minute(make_base: 
     readers_and_writers(make_base, 4, 10, 60.0)
 
 
-def test_many_first_openers_make_one_index(make_base: MakeBase) -> None:
+def test_many_first_openers_make_one_index(make_base: MakeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     base = make_base({f"{n}.md": f"# Note {n}\n\nmarker {n}\n" for n in range(30)})
-    for path in base.root.iterdir():
-        os.utime(path, (1e9, 1e9))  # long ago: a file just written is in doubt, and to look at it is to write
+    monkeypatch.setattr(changes, "_DOUBT_NS", 0)  # a file just written is in doubt, and to look at it is to write
 
     def first() -> int | str:
         with KnowledgeBase(base.path, cache=base.cache) as kb:

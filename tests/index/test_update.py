@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kb.base import KnowledgeBase
 from kb.errors import IndexBusy, IndexDamaged
+from kb.index import changes
 from kb.index.catalog import Catalog
 
 WORDS = {
@@ -191,6 +192,33 @@ def test_an_edit_that_keeps_size_and_time_right_after_indexing_is_seen(make_base
     assert base.ids("omega") == ["a"]
 
 
+def test_another_file_of_the_same_size_and_time_of_modification_is_seen(
+    make_base: Callable[..., Base], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_DOUBT_NS", 0)  # as where the file was indexed long ago
+    base = make_base({"a.md": "# A\n\nalpha\n"})
+    os.utime(base.root / "a.md", (1e9, 1e9))
+    assert base.ids("alpha") == ["a"]
+    base.write("a.md", "# A\n\nomega\n")
+    os.utime(base.root / "a.md", (1e9, 1e9))
+    assert (base.ids("omega"), base.ids("alpha")) == (["a"], [])
+
+
+def test_files_with_new_times_and_the_same_content_are_not_called_changed(make_base: Callable[..., Base]) -> None:
+    toml = TOML_WITHOUT_REFRESH.replace("refresh_ms = 0", "refresh_ms = 1")  # 2,500 bytes may be parsed
+    base = make_base({f"{n}.md": f"# Note {n}\n\n" + "alpha words\n" * 20 for n in range(20)}, toml=toml)
+    base.kb.index()
+    for path in base.root.iterdir():
+        os.utime(path)
+    answer = base.search("alpha")
+    assert answer.warning is None
+    assert not any(result.stale for result in answer.results)
+    base.write("3.md", "# Note 3\n\nomega words\n")
+    for path in base.root.iterdir():
+        os.utime(path)
+    assert base.ids("omega") == ["3"]
+
+
 def test_more_changes_than_a_search_may_read_are_said_and_marked(make_base: Callable[..., Base]) -> None:
     base = make_base({"a.md": "# A\n\nalpha words\n", "b.md": "# B\n\nalpha too\n"}, toml=TOML_WITHOUT_REFRESH)
     base.kb.index()
@@ -248,9 +276,11 @@ def test_an_index_run_says_what_it_did(make_base: Callable[..., Base]) -> None:
     assert (third.indexed, third.removed, third.unchanged, third.rebuilt) == (2, 0, 0, True)
 
 
-def test_a_run_without_changes_still_sweeps_and_sees_damage(make_base: Callable[..., Base]) -> None:
+def test_a_run_without_changes_still_sweeps_and_sees_damage(
+    make_base: Callable[..., Base], monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = make_base({"a.md": "# Boundary\n\nText.\n"})
-    os.utime(base.root / "a.md", (1_000_000_000, 1_000_000_000))
+    monkeypatch.setattr(changes, "_DOUBT_NS", 0)
     base.kb.index()
     (segment,) = base.kb._catalog().folder.glob("segments/*")  # type: ignore[union-attr]
     stray = segment.with_name("00000009-stray.seg")
@@ -263,9 +293,11 @@ def test_a_run_without_changes_still_sweeps_and_sees_damage(make_base: Callable[
     assert base.kb.index(rebuild=True).indexed == 1
 
 
-def test_a_run_without_changes_notes_what_the_walk_says_now(make_base: Callable[..., Base]) -> None:
+def test_a_run_without_changes_notes_what_the_walk_says_now(
+    make_base: Callable[..., Base], monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = make_base({"a.md": "# Boundary\n\nText.\n"})
-    os.utime(base.root / "a.md", (1_000_000_000, 1_000_000_000))
+    monkeypatch.setattr(changes, "_DOUBT_NS", 0)
     base.kb.index()
     (base.root / "paper.pdf").write_bytes(b"%PDF")
     base.kb.index()

@@ -292,7 +292,8 @@ def _without_the_rights_of_the_superuser() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can take single rights from the superuser")
-def test_a_folder_below_that_can_not_be_read_is_said_by_every_run(base: Base) -> None:
+@pytest.mark.parametrize("mode", [0, 0o444], ids=["not listed", "listed, not entered"])
+def test_a_folder_below_that_can_not_be_read_is_said_by_every_run(base: Base, mode: int) -> None:
     base.write("closed/secret.md", "# Secret\n\nA trust of its own.\n")
     closed = base.root / "closed"
 
@@ -302,7 +303,7 @@ def test_a_folder_below_that_can_not_be_read_is_said_by_every_run(base: Base) ->
         before = _without_the_rights_of_the_superuser
         return Run(subprocess.run(command, capture_output=True, check=False, env=environment, preexec_fn=before))
 
-    closed.chmod(0)
+    closed.chmod(mode)
     try:
         runs = [run("index"), run("index"), run("search", "trust"), run("search", "trust", "--json")]
     finally:
