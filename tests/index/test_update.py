@@ -137,7 +137,7 @@ def test_any_changes_leave_the_index_that_a_rebuild_makes(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="known fault: after a rare chain of edits a score is not a rebuild's (--hypothesis-seed=2)", strict=False)
+@pytest.mark.xfail(reason="known: after rare chains of edits a score is not a rebuild's (--hypothesis-seed=2)", strict=False)
 @settings(max_examples=100)
 @given(st.integers(0, 2**32))
 def test_many_changes_leave_the_index_that_a_rebuild_makes(seed: int) -> None:
