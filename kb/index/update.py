@@ -118,6 +118,7 @@ class _Update:
             self._settle_noise()
             self._settle_ids()
             repair(self._db, self._families)
+            self._note_languages(())  # the last document of a language may have gone
             self._writer.finish()
             self._segments.compact(self._catalog.languages, self._analyzer)
         files = sum(len(walk.files) for walk in found.walks.values())
