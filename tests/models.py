@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
+import pytest
 
-from kb.embedding import lexical
+from kb.embedding import lexical, loading
 from kb.embedding.protocol import DENSE, Embeddings, Matrix
 
 
@@ -30,3 +32,11 @@ class Model:
 
     def close(self) -> None:
         self.closed = True
+
+
+def use(model: Model, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """Let every base that is opened from now on load this model; it is told apart from those of other tests."""
+    monkeypatch.delenv(loading.DISABLED, raising=False)
+    monkeypatch.setattr(loading, "choose", lambda name: loading.Choice("test", Path(str(id(model)))))
+    monkeypatch.setattr(loading, "_load", lambda choice: model)
+    return model

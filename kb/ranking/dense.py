@@ -170,7 +170,7 @@ class Dense:
 
 
 def cosines(snapshot: Snapshot, view: View, queries: Matrix) -> list[HitCosines]:
-    """Return for each segment the cosines of its hits: of a hit's best passage with the nearest of the queries."""
+    """Return for each segment the cosines of its hits with the nearest of the queries."""
     rows = vectors.best_cosines(view.store.matrix, queries)
     return [_segment(segment, view, rows) for segment in snapshot.segments]
 

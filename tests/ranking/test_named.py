@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from bases import Base
-from models import Model
+from models import Model, use
 
 from kb.config import SemanticSettings
-from kb.embedding import loading
 from kb.index import embed
 from kb.ranking import dense, weights
 from kb.ranking.dense import cosines
@@ -27,12 +25,8 @@ def named(number: int, *questions: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
-    monkeypatch.delenv(loading.DISABLED, raising=False)
-    held = Model()
-    monkeypatch.setattr(loading, "choose", lambda name: loading.Choice("test", Path(str(id(held)))))
-    monkeypatch.setattr(loading, "_load", lambda choice: held)
-    yield held
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    return use(Model(), monkeypatch)
 
 
 @pytest.fixture

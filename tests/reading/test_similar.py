@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from bases import Base
-from models import Model
+from models import Model, use
 
 from kb.embedding import loading
 from kb.errors import ArgumentError, NotFound
@@ -25,12 +24,8 @@ FILES = {
 
 
 @pytest.fixture(autouse=True)
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
-    monkeypatch.delenv(loading.DISABLED, raising=False)
-    held = Model()
-    monkeypatch.setattr(loading, "choose", lambda name: loading.Choice("test", Path(str(id(held)))))
-    monkeypatch.setattr(loading, "_load", lambda choice: held)
-    yield held
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    return use(Model(), monkeypatch)
 
 
 @pytest.fixture
