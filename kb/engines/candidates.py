@@ -95,7 +95,7 @@ class CandidateRanker:
         allowed = allowed_hits(masks)
         if allowed is not None and sum(map(len, allowed)) <= self._first:
             return among(allowed)  # fewer than would be asked for: each is scored
-        text = bm25.weigh(snapshot, "text", [*plan.all_terms, *plan.near])
+        text = bm25.weigh(snapshot, "text", plan.in_text([*plan.all_terms, *plan.near]))
         head = bm25.weigh(snapshot, "head", plan.all_terms)
         limit = self._first
         while limit <= MOST:

@@ -37,6 +37,7 @@ class HitUnits:
     section: int
     document: int
     group: int
+    language: str
     words: NDArray[np.int32]
     names: Sequence[int]  # how many words each has
     passages: Sequence[tuple[int, int]]  # (passage number, how many words)
@@ -127,6 +128,8 @@ class SegmentBuilder:
         out["hit_start"] = np.asarray(starts, dtype=np.int32)
         out["hit_section"] = np.fromiter((hit.section for hit in self._hits), np.int64, len(self._hits))
         out["hit_document"] = np.fromiter((hit.document for hit in self._hits), np.int64, len(self._hits))
+        places = {language: place for place, language in enumerate(languages)}
+        out["hit_language"] = np.fromiter((places[hit.language] for hit in self._hits), np.uint8, len(self._hits))
         groups = np.fromiter((hit.group for hit in self._hits), np.int64, len(self._hits))
         out["group"], out["hit_group"] = group_arrays(groups)
         out.update(postings("text", *_spread(units, counts, terms), len(order)))

@@ -84,6 +84,7 @@ def _each_a_hit(total: int, vocabulary: int) -> dict[str, NDArray[Any]]:
         **dict.fromkeys(("unit_hit", "hit_group"), numbers[:-1]),
         "hit_start": numbers,
         **dict.fromkeys(("group", "unit_passage", "hit_section", "hit_document"), catalog),
+        "hit_language": np.zeros(total, dtype=np.uint8),
         "name_start": np.zeros(total + 1, dtype=np.int32),
         **field_arrays("head", nothing, nothing, np.zeros(0, np.uint8), nothing, vocabulary),
     }

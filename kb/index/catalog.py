@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SCHEMA_VERSION = "8"
+SCHEMA_VERSION = "9"
 BUSY_SECONDS = 30.0
 """How long a second writer waits for the first before it says that the base is busy."""
 _KEPT_LOG_BYTES = 4 << 20

@@ -72,6 +72,13 @@ def merge(segments: Sequence[Segment], languages: Sequence[str], analyzer: Analy
     out["group"], out["hit_group"] = group_arrays(groups)
     for name in ("hit_section", "hit_document"):
         out[name] = _join([getattr(s, name)[live] for s, live in zip(segments, hits_live, strict=True)])
+    places = {language: place for place, language in enumerate(languages)}
+    out["hit_language"] = _join(
+        [
+            np.array([places.get(language, 0) for language in s.languages], dtype=np.uint8)[s.hit_language[live]]
+            for s, live in zip(segments, hits_live, strict=True)
+        ]
+    )
     for name in ("hit_start", "name_start"):
         counts = _join([np.diff(getattr(s, name))[live] for s, live in zip(segments, hits_live, strict=True)])
         out[name] = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)

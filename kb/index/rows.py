@@ -139,7 +139,7 @@ class SegmentWriter:
             group = ids.group_number(job.collection.name, names[job.collection.name, job.prepared.source, wanted])
             counts = [name.size for name in hit.names]
             end = start + sum(counts) + sum(count for _, count in units)
-            builder.add(HitUnits(first + hit.section, document, group, words[start:end], counts, units))
+            builder.add(HitUnits(first + hit.section, document, group, job.prepared.language, words[start:end], counts, units))
             start = end
 
 

@@ -79,6 +79,7 @@ class Segment:
         self.unit_passage: NDArray[np.int64] = arrays["unit_passage"]
         self.hit_section: NDArray[np.int64] = arrays["hit_section"]
         self.hit_document: NDArray[np.int64] = arrays["hit_document"]
+        self.hit_language: NDArray[np.uint8] = arrays["hit_language"]  # position in `languages`
         self.hit_group: NDArray[np.int32] = arrays["hit_group"]
         self.group: NDArray[np.int64] = arrays["group"]
         self.hit_start: NDArray[np.int32] = arrays["hit_start"]

@@ -7,14 +7,14 @@ search engines, over what BM25 gives each; a form of several words counts where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, impacts, joined
+from kb.ranking import bm25, impacts, joined, rarity
 from kb.ranking.bm25 import Parameters, WeightedTerm
 from kb.records import record, replace
 
@@ -59,20 +59,30 @@ class Weighed:
         return [term for _, words in self.forms for word in words for term in word]
 
 
-def weigh(snapshot: Snapshot, field: str, alternatives: Iterable[Alternatives], scoring: str = "lucene") -> tuple[Weighed, ...]:
-    """Return what the live units of a field hold of the alternatives, with idf times the weight of each form."""
+def weigh(
+    snapshot: Snapshot,
+    field: str,
+    alternatives: Iterable[Alternatives],
+    scoring: str = "lucene",
+    shares: Mapping[str, float] = rarity.NOTHING,
+) -> tuple[Weighed, ...]:
+    """Return what the live units of a field hold of the alternatives, with idf times the weight of each form.
+
+    `shares`: what terms count for, where it is not 1.
+    """
+
+    def of(terms: Iterable[str], weight: float) -> list[WeightedTerm]:
+        return bm25.weigh(snapshot, field, [(term, weight * shares.get(term, 1.0)) for term in terms], scoring)
+
     out = []
     for one in alternatives:
         forms = []
         for form in one.forms:
-            words = tuple(
-                tuple(replace(t, absent=0.0) for t in bm25.weigh(snapshot, field, [(t, form.weight) for t in word], scoring))
-                for word in form.words
-            )
+            words = tuple(tuple(replace(term, absent=0.0) for term in of(word, form.weight)) for word in form.words)
             if all(words):
                 forms.append((form.text, words))
         if forms:
-            out.append(Weighed(tuple(bm25.weigh(snapshot, field, [(t, 1.0) for t in one.terms], scoring)), tuple(forms)))
+            out.append(Weighed(tuple(of(one.terms, 1.0)), tuple(forms)))
     return tuple(out)
 
 

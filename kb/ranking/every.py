@@ -73,10 +73,10 @@ def rank(
     used: Weights,
 ) -> Ranking:
     """Do as `kb.ranking.ranker.rank`."""
-    text = bm25.weigh(snapshot, "text", plan.terms, used.text.scoring)
-    near = bm25.weigh(snapshot, "text", plan.near, used.text.scoring)
+    text = bm25.weigh(snapshot, "text", plan.in_text(plan.terms), used.text.scoring)
+    near = bm25.weigh(snapshot, "text", plan.in_text(plan.near), used.text.scoring)
     head = bm25.weigh(snapshot, "head", plan.terms, used.head.scoring)
-    instead_text = alternatives.weigh(snapshot, "text", plan.alternatives, used.text.scoring)
+    instead_text = alternatives.weigh(snapshot, "text", plan.alternatives, used.text.scoring, plan.shares)
     instead_head = alternatives.weigh(snapshot, "head", plan.alternatives, used.head.scoring)
     floor = _FLOOR.get(used.text.scoring, -math.inf)
     constant = (used.passage + used.second + used.lead) * bm25.constant((*text, *near)) + used.title * bm25.constant(head)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from kb.analysis import words
 from kb.analysis.languages import is_function_word
 from kb.index.snapshot import Snapshot
-from kb.ranking import near, prefix, weights
+from kb.ranking import near, prefix, rarity, weights
 from kb.ranking.alternatives import Alternatives, Form
 from kb.ranking.bm25 import idf
 from kb.ranking.query import Query
@@ -44,6 +44,7 @@ class Plan:
     `corrected`: the query as it was searched, where words were corrected; else None. `support`: the share of the query's
     weight in words that the base knows, from 0 to 1; `words`: those that carry the weight. `alternatives`: what may stand for
     some of `terms`, or brings in hits where the base has none of them; `also`: those that a glossary gave, as it spells them.
+    `shares`: of terms that count for less in passages and leads, see `kb.ranking.rarity`.
     """
 
     query: Query
@@ -56,6 +57,13 @@ class Plan:
     words: tuple[Asked, ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     also: tuple[str, ...] = ()
+    shares: Mapping[str, float] = rarity.NOTHING
+
+    def in_text(self, terms: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
+        """Return terms with what they count for in passages and leads."""
+        if not self.shares:
+            return terms
+        return [(term, weight * self.shares.get(term, 1.0)) for term, weight in terms]
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -141,6 +149,7 @@ def plan(
         tuple(weighed),
         alternatives,
         also,
+        rarity.shares(snapshot, [*placed, *similar]),
     )
 
 

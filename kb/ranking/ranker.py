@@ -100,10 +100,10 @@ def rank(
 
         return every.rank(snapshot, plan, count, named or {}, masks, key, used)
     whole = joined.of(snapshot)
-    text = whole.weigh(snapshot, "text", plan.terms, used.text)
-    near = whole.weigh(snapshot, "text", plan.near, used.text) if plan.near else []
+    text = whole.weigh(snapshot, "text", plan.in_text(plan.terms), used.text)
+    near = whole.weigh(snapshot, "text", plan.in_text(plan.near), used.text) if plan.near else []
     head = whole.weigh(snapshot, "head", plan.terms, used.head)
-    instead_text = alternatives.weigh(snapshot, "text", plan.alternatives) if plan.alternatives else ()
+    instead_text = alternatives.weigh(snapshot, "text", plan.alternatives, shares=plan.shares) if plan.alternatives else ()
     instead_head = alternatives.weigh(snapshot, "head", plan.alternatives) if plan.alternatives else ()
     in_text, in_near, in_head = ([term.weighted for term in terms] for terms in (text, near, head))
     sums = Sums(whole, shares)

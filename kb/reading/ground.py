@@ -163,7 +163,7 @@ def _asked(snapshot: Snapshot, analyzer: Callable[[], Analyzer], question: str, 
     from kb.ranking.query import parse
 
     made = plan(parse(question), snapshot, analyzer, glossary=glossary)
-    return bm25.weigh(snapshot, "text", [*made.all_terms, *made.near])
+    return bm25.weigh(snapshot, "text", made.in_text([*made.all_terms, *made.near]))
 
 
 def _spellings(snapshot: Snapshot, asked: Sequence[WeightedTerm]) -> dict[str, float]:
