@@ -1,12 +1,13 @@
 """Which language a text is in, and which script a word is in.
 
-A whole document is judged by its script and its function words. A query is never judged: it is too
-short for that, so its words are analysed under every language the index holds.
+A whole document is judged by its script and its function words. A query is too short for that: its words are analysed under
+every language the index holds. Only what is shown of a section in several languages depends on what a query seems to be in.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 
 STEMMERS = {
@@ -99,6 +100,31 @@ def detect(text: str, default: str | None = None) -> str:
     if counts[best] < _FEWEST:
         return default or "en"
     return best
+
+
+def of_question(asked: Iterable[str], languages: Collection[str]) -> str | None:
+    """Return in which of some languages a question of a few words is, None where that is not clear.
+
+    Its function words say it, then its script, then letters that of English and German only one has.
+    """
+    spelt = [word.lower().replace("ё", "е") for word in asked]
+    counts = {language: sum(map(_function_words(language).__contains__, spelt)) for language in languages}
+    most = max(counts.values(), default=0)
+    likely = [language for language, count in counts.items() if count == most]
+    if most and len(likely) == 1:
+        return likely[0]
+    text = " ".join(spelt)
+    if text.isascii():
+        return None
+    latin = [language for language in languages if script_of(language) == "latin"]
+    found = detect(text, "")
+    if script_of(found) != "latin":
+        return found if found in languages else None
+    return "de" if "de" in latin and {"en", "de"}.issuperset(latin) and re.search("[äöüß]", text) else None
+
+
+def _function_words(language: str) -> frozenset[str]:
+    return _FOLDED.get(language) or _OTHER_LATIN.get(language) or frozenset()
 
 
 @cache

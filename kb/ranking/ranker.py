@@ -60,7 +60,8 @@ class Scored:
 class Ranking:
     """All that was found: `total` groups, and the best hits, one a group, in order of score (ties by `key`).
 
-    `instead_text` and `instead_head`: the alternatives of terms, as each field holds them.
+    `instead_text` and `instead_head`: the alternatives of terms, as each field holds them. `allowed`: for each segment the hits
+    that could be returned, None where all could.
     """
 
     hits: tuple[Scored, ...]
@@ -69,6 +70,7 @@ class Ranking:
     head: tuple[WeightedTerm, ...]
     instead_text: tuple[Weighed, ...] = ()
     instead_head: tuple[Weighed, ...] = ()
+    allowed: Sequence[HitMask | None] | None = None
 
     @property
     def terms(self) -> tuple[WeightedTerm, ...]:

@@ -12,7 +12,7 @@ from kb.answers import Result, SearchAnswer
 from kb.index.catalog import Catalog
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, shown, snippet
+from kb.ranking import bm25, groups, shown, snippet
 from kb.ranking import weights as numbers
 from kb.ranking.alternatives import explained
 from kb.ranking.plan import Plan, plan
@@ -96,15 +96,17 @@ def ranked(
     boosts = titled_sections(catalog, snapshot, made, analyzer) | dict.fromkeys(named, numbers.ID_BOOST)
 
     def found(made: Plan) -> Ranking:
-        return rank_by(
+        allowed = masks(catalog, snapshot, made, filters)
+        ranking = rank_by(
             snapshot,
             made,
             count,
             named=boosts,
-            masks=masks(catalog, snapshot, made, filters),
+            masks=allowed,
             key=lambda sections: ids_of(catalog, sections),
             weights_=used,
         )
+        return ranking if allowed is None else replace(ranking, allowed=allowed)
 
     ranking, warning = found(made), None
     if query.quotes and not ranking.total:
@@ -115,7 +117,7 @@ def ranked(
         from kb.ranking import refusal  # on use: most bases know the words that they are asked
 
         if refusal.is_about_something_else(snapshot, made, ranking.hits[0]):
-            return made, Ranking((), 0, (), ()), _ABOUT_SOMETHING_ELSE
+            return made, Ranking((), 0, (), (), allowed=ranking.allowed), _ABOUT_SOMETHING_ELSE
     return made, ranking, warning
 
 
@@ -299,9 +301,10 @@ def result_of(
     spellings: Mapping[str, float] | None,
     named: Mapping[int, int],
     explain: bool,
+    nearest: Callable[[groups.At], int] | None = None,
 ) -> Result:
     """Return what is shown of one hit."""
-    return results_of(catalog, snapshot, made, ranking, [scored], used, spellings, named, explain)[0]
+    return results_of(catalog, snapshot, made, ranking, [scored], used, spellings, named, explain, nearest)[0]
 
 
 def results_of(
@@ -314,10 +317,19 @@ def results_of(
     spellings: Mapping[str, float] | None,
     named: Mapping[int, int],
     explain: bool,
+    nearest: Callable[[groups.At], int] | None = None,
 ) -> list[Result]:
-    """Return what is shown of hits."""
-    numbers = [int(snapshot.segments[scored.segment].hit_section[scored.hit]) for scored in page]
-    units = [_passage(catalog, snapshot, scored, named.get(number)) for scored, number in zip(page, numbers, strict=True)]
+    """Return what is shown of hits: of variants the one in the question's language, with the score of the best.
+
+    `nearest` gives the unit of the passage that is shown of another variant; None for the one with most of the words.
+    """
+    shown_ = groups.shown(catalog, snapshot, made, [(scored.segment, scored.hit) for scored in page], ranking.allowed)
+    numbers = [int(snapshot.segments[at].hit_section[hit]) for at, hit in shown_]
+    best = nearest or (lambda at: shown.best_passage(snapshot, at, ranking, used))
+    own = [one.unit if at == (one.segment, one.hit) else best(at) for one, at in zip(page, shown_, strict=True)]
+    units = [
+        _passage(catalog, snapshot, *two, named.get(of)) for two, of in zip(zip(shown_, own, strict=True), numbers, strict=True)
+    ]
     texts = shown.passages(catalog, snapshot, [number for number in units if number is not None])
     begin = None if spellings is None else snippet.beginnings(spellings)
     out = []
@@ -344,13 +356,13 @@ def results_of(
     return out
 
 
-def _passage(catalog: Catalog, snapshot: Snapshot, scored: Scored, named: int | None) -> int | None:
+def _passage(catalog: Catalog, snapshot: Snapshot, at: groups.At, unit: int, named: int | None) -> int | None:
     """Return the number of the passage that stands for a hit, None where it has no text."""
-    if scored.unit < 0:
+    if unit < 0:
         return None
     # Where the query names a section, that one's own beginning is shown.
     first = shown.first_passage(catalog, named) if named is not None else None
-    return first if first is not None else int(snapshot.segments[scored.segment].unit_passage[scored.unit])
+    return first if first is not None else int(snapshot.segments[at[0]].unit_passage[unit])
 
 
 def _explanation(snapshot: Snapshot, ranking: Ranking, scored: Scored, used: Weights) -> dict[str, Any]:

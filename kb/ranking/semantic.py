@@ -29,6 +29,7 @@ from kb.index.snapshot import Snapshot
 from kb.ranking import bm25, fusion, named, search, usual
 from kb.ranking import weights as numbers
 from kb.ranking.dense import Dense, HitCosines, best_unit, cosines
+from kb.ranking.groups import At
 from kb.ranking.plan import plan
 from kb.ranking.query import Query, parse
 from kb.ranking.ranker import HitMask, Scored, Weights, rank
@@ -36,10 +37,6 @@ from kb.ranking.search import Filters
 
 if TYPE_CHECKING:
     from kb.analysis.glossary import Glossary
-
-At = tuple[int, int]
-"""A hit: (position of its segment in the snapshot, its number there)."""
-
 
 Compare = Callable[..., list[HitCosines]]
 """Compares as `compare_all` does, or a part of the hits only: the nearest of each language, and those that are asked for."""
@@ -141,11 +138,15 @@ def search_semantic(
             lost = f"not reranked: {error}"
             warning = lost if warning is None else f"{warning}; {lost}"
     spellings = search.weighted_spellings(snapshot, ranking) if snippets else None
+
+    def nearest(at: At) -> int:
+        return best_unit(snapshot.segments[at[0]], found[at[0]], at[1])
+
     results = []
     for one in fused[offset : offset + limit]:
         hit = keyword.get(one.at)
         scored = _scored(snapshot, one, hit, found)
-        shown = search.result_of(catalog, snapshot, made, ranking, scored, weights, spellings, by_id, explain)
+        shown = search.result_of(catalog, snapshot, made, ranking, scored, weights, spellings, by_id, explain, nearest)
         held = hit is not None and made.support >= numbers.WEAK_SUPPORT
         weak = not held and one.standing < numbers.CLEAR_STANDING and one.called < numbers.CLEAR_NAME
         results.append(_finish(replace(shown, low_confidence=weak), one, hit, found, made.support, settings))

@@ -10,6 +10,10 @@ from collections.abc import Sequence
 from kb.answers import PassageRef
 from kb.index.catalog import Catalog
 from kb.index.snapshot import Snapshot
+from kb.ranking import bm25
+from kb.ranking.alternatives import explained
+from kb.ranking.groups import At
+from kb.ranking.ranker import Ranking, Weights
 from kb.reading.paths import breadcrumb
 from kb.records import record
 
@@ -75,6 +79,18 @@ def first_passage(catalog: Catalog, section: int) -> int | None:
     ).fetchone()
     found: int | None = row[0]
     return found
+
+
+def best_passage(snapshot: Snapshot, at: At, ranking: Ranking, used: Weights) -> int:
+    """Return the unit of a hit's best passage, -1 where it has no text."""
+    segment, mean = snapshot.segments[at[0]], snapshot.text.mean
+    start, end = segment.hit_start[at[1] : at[1] + 2].tolist()
+    values: dict[int, float] = {}
+    for unit in range(start, max(end - 1, start + 1) if end > start else start):  # of several the last is the lead
+        found = bm25.contributions(segment, "text", unit, ranking.text, mean, used.text)
+        explained(segment, "text", unit, ranking.instead_text, mean, used.text, found)
+        values[unit] = sum(found.values())
+    return max(values, key=lambda unit: values[unit], default=-1)
 
 
 def _variants(catalog: Catalog, ids: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:

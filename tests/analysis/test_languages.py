@@ -1,10 +1,11 @@
-"""Documents are judged by script and function words; queries never."""
+"""Documents are judged by script and function words, queries for what is shown alone."""
 
 from __future__ import annotations
 
 import pytest
 
-from kb.analysis.languages import STEMMERS, detect, is_function_word, language_for, script, script_of
+from kb.analysis import words
+from kb.analysis.languages import STEMMERS, detect, is_function_word, language_for, of_question, script, script_of
 
 TEXTS = {
     "en": "The boundary of a system is what the system and its environment agree on, and it can be moved.",
@@ -67,3 +68,31 @@ def test_function_words_are_those_of_the_languages_held() -> None:
     assert is_function_word("und", ("de",))
     assert not is_function_word("und", ("en", "ru"))
     assert is_function_word("еще", ("ru",))
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("how does it work", "en"),
+        ("was ist das", "de"),
+        ("как это работает", "ru"),
+        ("what does холон mean", "en"),
+        ("что такое bounded context", "ru"),
+        ("исчисление доверия", "ru"),
+        ("Gewässer", "de"),
+        ("qdrant", None),
+        ("exit codes", None),
+        ("in", None),
+        ("", None),
+        ("質問", None),
+    ],
+)
+def test_a_question_is_in_a_language_only_where_its_words_say_so(question: str, language: str | None) -> None:
+    assert of_question(words.find(question), ("de", "en", "ru")) == language
+
+
+def test_a_question_is_in_none_but_the_languages_held() -> None:
+    assert of_question(["исчисление"], ("de", "en")) is None
+    assert of_question(["für"], ("de", "sv")) == "de"
+    assert of_question(["Väter"], ("de", "sv")) is None
+    assert of_question(["qui", "est"], ("en", "fr")) == "fr"

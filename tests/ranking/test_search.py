@@ -437,6 +437,63 @@ def test_language_variants_are_one_hit_in_the_language_that_matched(make_base: M
     assert [r.language for r in base.search("B.3").results] == ["en"]
 
 
+VARIANTS = {
+    "qdrant.md": "---\nid: outgrown\n---\n# Several machines\n\nWhere one machine is not enough, put Qdrant into the settings.\n",
+    "de/qdrant.md": "---\nid: outgrown\n---\n# Mehrere Maschinen\n\nReicht die Maschine nicht: Qdrant. Die Einstellung.\n",
+    "ru/qdrant.md": "---\nid: outgrown\n---\n# Много машин\n\nКогда машины мало, Qdrant. Настройка.\n",
+    "other.md": "# Other\n\nNothing of the kind, and the settings.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("qdrant", "en"),  # stands in all three, and shortest in Russian
+        ("Qdrant Einstellung", "de"),  # what lies flat lacks a word of it
+        ("how do I set up qdrant", "en"),
+        ("wie richte ich qdrant ein", "de"),
+        ("как подключить qdrant", "ru"),
+        ("qdrant машины", "ru"),
+        ("für qdrant", "de"),
+        ("the setting of Maschinen and машины", "en"),
+    ],
+)
+def test_of_variants_the_one_in_the_language_of_the_question_is_shown(make_base: MakeBase, query: str, language: str) -> None:
+    toml = '[[collections]]\nname = "docs"\nroot = "docs"\nlanguages = ["de", "ru"]\n'
+    found = make_base(VARIANTS, toml=toml).search(query).results[0]
+    assert (found.id, found.language) == ("outgrown", language)
+    assert found.source == {"en": "qdrant.md", "de": "de/qdrant.md", "ru": "ru/qdrant.md"}[language]
+    assert found.passage is not None
+    assert "Qdrant" in found.snippet
+
+
+def test_which_variant_is_shown_changes_no_score_and_no_explanation(make_base: MakeBase) -> None:
+    base = make_base(VARIANTS, toml='[[collections]]\nname = "docs"\nroot = "docs"\nlanguages = ["de", "ru"]\n')
+    found = base.search("qdrant", explain=True).results[0]
+    alone = base.search("qdrant", language="ru").results[0]
+    assert (found.language, alone.language) == ("en", "ru")
+    assert found.score == alone.score
+    assert found.explanation is not None
+    assert sum(part["score"] for part in found.explanation.values()) == pytest.approx(found.score, abs=1e-4)
+
+
+def test_a_variant_that_a_phrase_an_exclusion_or_a_filter_leaves_out_is_not_shown(make_base: MakeBase) -> None:
+    base = make_base(VARIANTS, toml='[[collections]]\nname = "docs"\nroot = "docs"\nlanguages = ["de", "ru"]\n')
+    assert base.search('the "Qdrant. Настройка"').results[0].language == "ru"
+    assert base.search("qdrant -settings -настройка").results[0].language == "de"
+    assert base.search("how is qdrant set up", language="ru").results[0].language == "ru"
+
+
+def test_a_variant_that_was_just_written_is_shown_like_the_others(make_base: MakeBase) -> None:
+    toml = '[[collections]]\nname = "docs"\nroot = "docs"\nlanguages = ["de", "ru"]\n'
+    base = make_base({name: text for name, text in VARIANTS.items() if name != "qdrant.md"}, toml=toml)
+    assert base.search("what is qdrant").results[0].language == "ru"
+    base.write("qdrant.md", VARIANTS["qdrant.md"])
+    assert base.search("what is qdrant").results[0].language == "en"
+    (base.root / "qdrant.md").unlink()
+    assert base.search("what is qdrant").results[0].language == "ru"
+
+
 def test_noise_does_not_rank(make_base: MakeBase) -> None:
     footer = "All rights reserved by the zebra company.\n"
     files = {f"{n}.md": f"# Note {n}\n\ntext {n}\n\n{footer}" for n in range(8)}
