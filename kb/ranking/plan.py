@@ -41,6 +41,7 @@ class Plan:
     `terms`: distinct terms in query order, each with its weight. `near`: terms of similar words with theirs; they add to
     hits that hold one of `terms` and bring in none themselves. `phrases`: for each word of a phrase the terms that may
     stand for it. `excluded`: for each excluded word its terms; a hit that holds all of one word's terms is left out.
+    `excluded_phrases`: as `phrases`; a hit in which one occurs is left out.
     `corrected`: the query as it was searched, where words were corrected; else None. `support`: the share of the query's
     weight in words that the base knows, from 0 to 1; `words`: those that carry the weight. `alternatives`: what may stand for
     some of `terms`, or brings in hits where the base has none of them; `also`: those that a glossary gave, as it spells them.
@@ -58,6 +59,7 @@ class Plan:
     alternatives: tuple[Alternatives, ...] = ()
     also: tuple[str, ...] = ()
     shares: Mapping[str, float] = rarity.NOTHING
+    excluded_phrases: tuple[tuple[frozenset[str], ...], ...] = ()
 
     def in_text(self, terms: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
         """Return terms with what they count for in passages and leads."""
@@ -150,6 +152,9 @@ def plan(
         alternatives,
         also,
         rarity.shares(snapshot, [*placed, *similar]),
+        tuple(
+            tuple(frozenset(_terms(snapshot, analyzer, words.spellings(w))) for w in phrase) for phrase in query.excluded_phrases
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """A query string into what is looked for: words, phrases that must occur, words that must not.
 
-Everything but `"phrases"` in straight quotes and `-word` is plain text; no string is an error. Typographic quotes
-belong to the language of the question and ask for nothing.
+Everything but `"phrases"` in straight quotes, `-word` and `-"phrase"` is plain text; no string is an error. Typographic
+quotes belong to the language of the question and ask for nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SENTENCE_WORDS = 4
 LONGEST = 8192
 """Characters of a query, once trimmed."""
 
-_QUOTED = re.compile(r'"([^"]*)"')
+_QUOTED = re.compile(r'((?:(?<=\s)|^)-)?"([^"]*)"')
 _EXCLUDED = re.compile(r"(?:(?<=\s)|^)-(?=[^\s-])")
 
 
@@ -24,6 +24,7 @@ class Query:
     """What a query asks for. `words` are those of the phrases too; all are spelt as the user wrote them.
 
     `plain`: the words outside phrases, in order and with repeats. `unfinished`: the last of them, where it is still typed.
+    `excluded_phrases`: what must not occur word after word.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Query:
     excluded: tuple[str, ...]
     plain: tuple[str, ...] = ()
     unfinished: str | None = None
+    excluded_phrases: tuple[tuple[str, ...], ...] = ()
 
     @property
     def quotes(self) -> bool:
@@ -54,21 +56,36 @@ def parse(text: str, *, typing: bool = False) -> Query:
     plain: list[str] = []
     phrases: list[tuple[str, ...]] = []
     excluded: list[str] = []
+    excluded_phrases: list[tuple[str, ...]] = []
     rest = 0
     for match in _QUOTED.finditer(text):
         outside = _plain(text[rest : match.start()], excluded)
         plain += outside
-        phrase = tuple(words.find(match.group(1)))
-        if phrase:
+        phrase = tuple(words.find(match.group(2)))
+        found += outside
+        if phrase and match.group(1):
+            excluded_phrases.append(phrase)
+        elif phrase:
             phrases.append(phrase)
-        found += [*outside, *phrase]
+            found += phrase
         rest = match.end()
     outside = _plain(text[rest:], excluded)
     plain += outside
     found += outside
     unfinished = outside[-1] if typing and outside and text.endswith(outside[-1]) and not _excludes(text) else None
     kept = tuple(dict.fromkeys(found))
-    return Query(text, kept, tuple(phrases), tuple(dict.fromkeys(excluded)), tuple(plain), unfinished)
+    out = tuple(dict.fromkeys(excluded_phrases))
+    return Query(text, kept, tuple(phrases), tuple(dict.fromkeys(excluded)), tuple(plain), unfinished, out)
+
+
+def without_excluded(query: Query) -> str:
+    """Return the text of a query without what it excludes."""
+    text = query.text
+    if query.excluded_phrases:
+        text = _QUOTED.sub(lambda match: " " if match.group(1) else match.group(), text)
+    for word in query.excluded:
+        text = " ".join(piece for piece in text.split() if not (piece.startswith("-") and word in piece))
+    return text
 
 
 def _plain(text: str, excluded: list[str]) -> list[str]:

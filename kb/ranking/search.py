@@ -128,7 +128,7 @@ def titled_sections(catalog: Catalog, snapshot: Snapshot, made: Plan, analyzer: 
     """Return what is added to hits one of whose names is the query, word for word, in whatever forms the words stand."""
     query = made.query
     asked = words.find(made.corrected or query.text) if made.corrected or query.phrases else query.plain
-    if not asked or made.excluded:
+    if not asked or made.excluded or made.excluded_phrases:
         return {}
     held: dict[str, tuple[int, list[str | None]]] = snapshot.remembered("words as in names")
     found = [held.get(word) or held.setdefault(word, _in_names(word, snapshot, analyzer)) for word in asked]
@@ -179,9 +179,11 @@ def named_sections(catalog: Catalog, query: Query) -> dict[int, int]:
 
 def masks(catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters) -> list[HitMask | None] | None:
     """Return for each segment which hits filters, phrases and exclusions allow; None where all are."""
-    if filters == Filters() and not made.phrases and not made.excluded:
+    if filters == Filters() and not (made.phrases or made.excluded or made.excluded_phrases):
         return None
     documents = _documents(catalog, filters)
+    wanted = [_sequence(snapshot, *two) for two in zip(made.phrases, made.query.phrases, strict=False)]
+    unwanted = [_sequence(snapshot, *two) for two in zip(made.excluded_phrases, made.query.excluded_phrases, strict=True)]
     out: list[HitMask | None] = []
     for segment in snapshot.segments:
         mask = np.ones(len(segment.hit_section), dtype=bool)
@@ -190,12 +192,11 @@ def masks(catalog: Catalog, snapshot: Snapshot, made: Plan, filters: Filters) ->
         for terms in made.excluded:
             if terms:
                 mask &= ~holding(segment, terms)
-        for phrase in made.phrases:
-            for alternatives in phrase:
-                mask &= holding(segment, alternatives)
         mask[segment.dead.hits] = False
-        if made.phrases:
-            _keep_phrases(catalog, segment, mask, snapshot, made)
+        for sequence, alternatives in zip(wanted, made.phrases, strict=False):
+            mask &= _with_phrase(catalog, segment, mask, sequence, alternatives)
+        for sequence, alternatives in zip(unwanted, made.excluded_phrases, strict=True):
+            mask &= ~_with_phrase(catalog, segment, mask, sequence, alternatives)
         out.append(mask)
     return out
 
@@ -218,21 +219,26 @@ def _documents(catalog: Catalog, filters: Filters) -> list[int] | None:
     return [row[0] for row in rows]
 
 
-def _keep_phrases(catalog: Catalog, segment: Segment, mask: HitMask, snapshot: Snapshot, made: Plan) -> None:
-    """Drop from a mask the hits in whose passages or titles one of the phrases does not occur word after word."""
-    spelt = [[set(snapshot.spellings_of(alternatives)) for alternatives in phrase] for phrase in made.phrases]
-    literal = [[words.pieces(word) for word in phrase] for phrase in made.query.phrases]
-    sequences = []
-    for choices, pieces in zip(spelt, literal, strict=True):
-        sequence: list[set[str]] = []
-        for alternatives, own in zip(choices, pieces, strict=True):
-            # A word of several pieces (an identifier) must stand as it is; one of a language in any of its forms.
-            sequence.extend([alternatives | set(own)] if len(own) == 1 else [{piece} for piece in own])
-        sequences.append(sequence)
-    for hit in np.flatnonzero(mask).tolist():
-        texts = [*_hit_texts(catalog, segment, hit)]
-        if not all(any(_occurs(text, sequence) for text in texts) for sequence in sequences):
-            mask[hit] = False
+def _sequence(snapshot: Snapshot, phrase: Sequence[Iterable[str]], spelt: Sequence[str]) -> list[set[str]]:
+    """Return what may stand at each place of a phrase: `phrase` has the terms of its words, `spelt` the words."""
+    out: list[set[str]] = []
+    for alternatives, word in zip(phrase, spelt, strict=True):
+        # A word of several pieces (an identifier) must stand as it is; one of a language in any of its forms.
+        own = words.pieces(word)
+        out.extend([{*snapshot.spellings_of(alternatives), *own}] if len(own) == 1 else [{piece} for piece in own])
+    return out
+
+
+def _with_phrase(
+    catalog: Catalog, segment: Segment, mask: HitMask, sequence: Sequence[set[str]], phrase: Sequence[Iterable[str]]
+) -> HitMask:
+    """Return in which of the hits of a mask a phrase occurs word after word, in a passage or a name."""
+    out = mask.copy()
+    for alternatives in phrase:
+        out &= holding(segment, alternatives)
+    for hit in np.flatnonzero(out).tolist():
+        out[hit] = any(_occurs(text, sequence) for text in _hit_texts(catalog, segment, hit))
+    return out
 
 
 def _hit_texts(catalog: Catalog, segment: Segment, hit: int) -> Iterable[str]:

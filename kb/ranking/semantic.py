@@ -31,7 +31,7 @@ from kb.ranking import weights as numbers
 from kb.ranking.dense import Dense, HitCosines, best_unit, cosines
 from kb.ranking.groups import At
 from kb.ranking.plan import plan
-from kb.ranking.query import Query, parse
+from kb.ranking.query import Query, parse, without_excluded
 from kb.ranking.ranker import HitMask, Scored, Weights, rank
 from kb.ranking.search import Filters
 
@@ -58,13 +58,10 @@ class _Fused:
 
 
 def question(query: Query) -> str:
-    """Return what is embedded for a query: its text without quotation marks and excluded words; empty where no word is left."""
+    """Return what is embedded for a query: its text without quotation marks and what it excludes; empty where no word is left."""
     if not query.words:
         return ""
-    text = query.text
-    for word in query.excluded:
-        text = " ".join(piece for piece in text.split() if not (piece.startswith("-") and word in piece))
-    return text.translate(str.maketrans("", "", '"„“”«»')).strip()
+    return without_excluded(query).translate(str.maketrans("", "", '"„“”«»')).strip()
 
 
 def compare_all(

@@ -9,7 +9,7 @@ from bases import Base, temporary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.ranking.query import Query, parse
+from kb.ranking.query import Query, parse, without_excluded
 from kb.records import replace
 
 SIGNS = "\"'«»„“”()[]{}<>*:^?=&|-+~\\/ \t\n.,;!#@$%0aЖß中"
@@ -36,6 +36,29 @@ def test_a_query_is_read(
     text: str, words: tuple[str, ...], phrases: tuple[tuple[str, ...], ...], excluded: tuple[str, ...]
 ) -> None:
     assert replace(parse(text), plain=()) == Query(text, words, phrases, excluded)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "phrases", "excluded_phrases", "left"),
+    [
+        ('link -"weakest link"', ("link",), (), (("weakest", "link"),), "link"),
+        ('-"weakest link" link -"of trust" -x', ("link",), (), (("weakest", "link"), ("of", "trust")), "link"),
+        ('"a b" -"c d"', ("a", "b"), (("a", "b"),), (("c", "d"),), '"a b"'),
+        ('well-"known fact"', ("well", "known", "fact"), (("known", "fact"),), (), 'well-"known fact"'),
+        ('a -""', ("a",), (), (), 'a -""'),
+        ('a - "b c"', ("a", "b", "c"), (("b", "c"),), (), 'a - "b c"'),
+    ],
+)
+def test_a_minus_before_a_phrase_excludes_it(
+    text: str,
+    words: tuple[str, ...],
+    phrases: tuple[tuple[str, ...], ...],
+    excluded_phrases: tuple[tuple[str, ...], ...],
+    left: str,
+) -> None:
+    query = parse(text)
+    assert (query.words, query.phrases, query.excluded_phrases) == (words, phrases, excluded_phrases)
+    assert " ".join(without_excluded(query).split()) == left
 
 
 @given(st.text(max_size=200))

@@ -354,6 +354,25 @@ def test_an_excluded_word_leaves_its_sections_out(make_base: MakeBase) -> None:
     assert set(base.ids("windy -qwzx")) == {"n0", "n1", "n2"}
 
 
+def test_an_excluded_phrase_leaves_out_the_sections_in_which_it_stands_word_after_word(make_base: MakeBase) -> None:
+    base = make_base(
+        texts("the weakest link of trust", "a weak link, the weakest", "links of trust", "Das sind die Grenzen des Systems.")
+    )
+    assert set(base.ids("link")) == {"n0", "n1", "n2"}
+    assert set(base.ids('link -"weakest link"')) == {"n1", "n2"}
+    assert base.ids('link -"weakest links" -"of trust"') == ["n1"]
+    assert set(base.ids('link -"link weakest"')) == {"n0", "n1", "n2"}
+    assert base.ids('"of trust" -"weakest link"') == ["n2"]
+    assert base.ids('Grenze -"Grenze des Systems"') == []
+    assert base.ids('-"weakest link"') == []
+    assert base.search('link -"weakest link"').total == 2
+
+
+def test_a_phrase_in_a_title_is_excluded_too(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# Границы контекста\n\nтекст\n", "b.md": "# Другое\n\nтекст, граница и контекст\n"})
+    assert base.ids('текст -"граница контекста"') == ["b"]
+
+
 def test_an_excluded_identifier_is_excluded_whole(make_base: MakeBase) -> None:
     base = make_base(texts("the file src/db.ts", "the file src/web.ts"))
     assert base.ids("file -src/db.ts") == ["n1"]
