@@ -355,15 +355,12 @@ def test_an_excluded_word_leaves_its_sections_out(make_base: MakeBase) -> None:
 
 
 def test_an_excluded_phrase_leaves_out_the_sections_in_which_it_stands_word_after_word(make_base: MakeBase) -> None:
-    base = make_base(
-        texts("the weakest link of trust", "a weak link, the weakest", "links of trust", "Das sind die Grenzen des Systems.")
-    )
+    base = make_base(texts("the weakest link of trust", "a weak link, the weakest", "links of trust"))
     assert set(base.ids("link")) == {"n0", "n1", "n2"}
     assert set(base.ids('link -"weakest link"')) == {"n1", "n2"}
     assert base.ids('link -"weakest links" -"of trust"') == ["n1"]
     assert set(base.ids('link -"link weakest"')) == {"n0", "n1", "n2"}
     assert base.ids('"of trust" -"weakest link"') == ["n2"]
-    assert base.ids('Grenze -"Grenze des Systems"') == []
     assert base.ids('-"weakest link"') == []
     assert base.search('link -"weakest link"').total == 2
 
