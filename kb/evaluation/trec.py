@@ -45,9 +45,16 @@ def run(report: Report, tag: str) -> list[str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, its folder too. Raises ArgumentError where that can't be done."""
-    draft = path.with_name(f".{path.name}.tmp")
+    """Write a file whole or not at all, its folder too; into a device or a pipe straight, a link stays a link.
+
+    Raises ArgumentError where that can't be done.
+    """
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return
+        path = path.resolve()
+        draft = path.with_name(f".{path.name}.tmp")
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             draft.write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from xml.dom import minidom
@@ -111,3 +112,24 @@ def test_a_place_that_can_not_be_written_leaves_nothing_behind(tmp_path: Path) -
     with pytest.raises(ArgumentError, match=r"taken\.svg can't be written"):
         trec.write(tmp_path / "taken.svg", "x")
     assert [path.name for path in tmp_path.iterdir()] == ["taken.svg"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "out"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        trec.write(pipe, "x\n")
+        assert os.read(reader, 10) == b"x\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_what_a_link_points_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    link = tmp_path / "link.txt"
+    link.symlink_to("real.txt")
+    trec.write(link, "x\n")
+    assert link.is_symlink()
+    assert (tmp_path / "real.txt").read_text(encoding="utf-8") == "x\n"
