@@ -91,7 +91,7 @@ def _holding(segment: Segment, term: str) -> NDArray[np.int64]:
             kept.clear()
         every = kept[number] = _counted(segment, languages[units])
     dead = segment.dead.units
-    if not dead.size:
+    if not dead.size or not units.size:  # a term may stand in names alone
         return every
     at = np.minimum(units.searchsorted(dead), len(units) - 1)
     return every - _counted(segment, languages[dead[units[at] == dead]])

@@ -58,6 +58,15 @@ def test_a_question_of_a_small_language_finds_what_its_rare_word_means_in_the_la
     assert base.ids("Vertrauen in der Umgebung")[0] == "trust"
 
 
+def test_a_word_that_only_a_name_has_is_counted_in_no_text_after_a_removal_too(make_base: MakeBase) -> None:
+    files = {**english(6), **german(3), "named.md": "---\nlang: en\naliases: [zyzzyva]\n---\n# Note\n\nText of it.\n"}
+    base = make_base(files)
+    base.kb.index()
+    (base.root / "en2.md").unlink()
+    assert base.ids("zyzzyva") == ["named"]
+    assert shares(base.kb, "zyzzyva") == {}
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_shares_after_edits_are_those_of_an_index_made_anew(make_base: MakeBase, seed: int) -> None:
     chance = random.Random(seed)
