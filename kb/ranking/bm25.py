@@ -162,11 +162,16 @@ def in_order(
     rare: list[Impacts] = []
     frequent: list[Impacts] = []
     of = impacts.kept(segment, field, mean, parameters).of
-    for term in sorted(sorted(terms, key=_TERM), key=_FREQUENCY, reverse=True) if len(terms) > 1 else terms:
+    for term in ordered(terms):
         found = of(segment, term)
         if found is not None and len(found.held):
             (frequent if term.frequent else rare).append(found)
     return rare, frequent
+
+
+def ordered(terms: Sequence[WeightedTerm]) -> Sequence[WeightedTerm]:
+    """Return terms in the order in which they are added: those in most units first."""
+    return sorted(sorted(terms, key=_TERM), key=_FREQUENCY, reverse=True) if len(terms) > 1 else terms
 
 
 def sum_of(frequent: Sequence[Impacts], units: NDArray[np.int64] | None = None) -> NDArray[np.float32]:

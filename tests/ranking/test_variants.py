@@ -137,6 +137,10 @@ def test_an_unknown_variant_is_refused_with_the_valid_ones(make_base: MakeBase) 
 CHOICES = {
     "_FEW_POSTINGS": [0, 4096],
     "_FEW_SHARE": [0.0, 1 / 64],
+    "_GATHERED_SHARE": [0.0, 1 / 32, 1e9],
+    "_ROWS": [1, 7, 128],
+    "_LARGE": [0, 1 << 18],
+    "_STEP": [0.125, 0.5],
     "_FIRST_SHARE": [0.0, 1 / 256],
     "_FIRST_TERMS": [1, 4],
     "_FIRST_POSTINGS": [1, 1000],
@@ -162,6 +166,7 @@ def test_the_best_units_are_those_of_all_scores_to_the_last_bit(large: Snapshot,
         for most_added in (0, 1 << 30):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(maxscore, "_MOST_ADDED", most_added)
+                patch.setattr(maxscore, "_MOST_ADDED_LARGE", most_added)
                 for name, values in CHOICES.items():
                     patch.setattr(maxscore, name, chance.choice(values))
                 patch.setattr(bm25, "_SMALL", chance.choice([0, 1 << 17]))
@@ -193,5 +198,5 @@ def test_what_is_kept_of_terms_stays_within_its_bound(make_base: MakeBase, monke
     for one in asked * 2:
         assert np.array_equal(bm25.scores(segment, "text", [one], held.text.mean, Parameters(K1, B)), first[one.term])
         kept = [found for table in segment.impacts.values() for found in table.held() if found is not None]
-        most = max(most, sum(found.values.nbytes for found in {id(found): found for found in kept}.values()))
+        most = max(most, sum(found.nbytes for found in {id(found): found for found in kept}.values()))
     assert 5_000 < most <= 20_000
