@@ -46,6 +46,7 @@ _CJK_RUN = _Pattern(f"[{_CJK_RANGES}]+|[^{_CJK_RANGES}]+")
 _DROP = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 _POSSESSIVE = ("'s", "'S", "’s", "’S")
 _DROPPED = frozenset(map(chr, _DROP))
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 LONGEST = 128
 """Characters of a word that are compared; what is longer (a hash, a data URL) is cut alike in text and query."""
@@ -57,18 +58,27 @@ def find(text: str) -> list[str]:
 
 
 def normalise(word: str) -> str:
-    """Return the spelling that is compared: NFC, lower case, ё as е, ß as ss, no stress marks or soft hyphens.
+    """Return the spelling that is compared: NFKC, lower case, ё as е, ß as ss, no stress marks or soft hyphens.
 
-    й stays й: only composed letters are folded, never their base letters.
+    й stays й: only composed letters are folded, never their base letters. ﬁ is fi, Ａ is A, ² is 2.
     """
     if word.isascii():
         return word[:LONGEST].lower()
-    word = unicodedata.normalize("NFC", _seen(word))
+    word = _seen(word)
+    if unicodedata.normalize("NFKC", word) != word:  # returns most words as they are, for little
+        word = _compatible(word)
     if "\u0301" in word or "\u0300" in word:
         word = _STRESS.compiled.sub("", word)
     # The Turkish capital gives two characters in lower case; lower case and folds can leave letters to be composed.
-    word = word.replace("İ", "i").lower().replace("ё", "е").replace("ß", "ss").replace("’", "'").replace("‑", "-")
+    word = word.replace("İ", "i").lower().replace("ё", "е").replace("ß", "ss").replace("’", "'")
     return unicodedata.normalize("NFC", word)[:LONGEST]
+
+
+def _compatible(word: str) -> str:
+    """Return a word in NFKC where that is one word, else in NFC: some signs stand for several words, or for what is none."""
+    word = word.replace("‑", "-")  # whose own compatible sign holds no word together
+    found = unicodedata.normalize("NFKC", word)
+    return found if found == word or WORD.fullmatch(found) else unicodedata.normalize("NFC", word)
 
 
 def _seen(word: str) -> str:
@@ -107,8 +117,13 @@ def spellings(word: str) -> list[str]:
         if not is_cjk(word) and not is_cjk(spelt):
             return [spelt]
     if not word.isascii():
-        straight = word.replace("’", "'").replace("‑", "-")
-        word = straight if straight.isascii() else word
+        word = word.replace("’", "'").replace("‑", "-")
+    if not word.isascii():
+        # A note is often called by such a number; the word before it is what is looked for.
+        bare = word.rstrip(_SUPERSCRIPTS)
+        if bare and bare != word:
+            return list(dict.fromkeys((*spellings(bare), normalise(word))))
+        word = _compatible(word)
     if word[-2:] in _POSSESSIVE:
         word = word[:-2]
     if word.isascii():

@@ -13,6 +13,8 @@ from kb.records import record
 _BEGINNING = 4
 _MOST_BEGINNINGS = 40
 """Up to so many beginnings finding each of them is faster than looking at every word of a passage."""
+_SIGNS = dict.fromkeys(map(ord, "…™№‑\u00a0\u202f"), " ")
+"""Signs of no word that have compatible ones: texts hold them more often than letters that do."""
 _NOT_SINGLE = "Σİ\u0300\u0301\u00ad\u200b\u200c\u200d\u2060\ufeff"
 """What lower case or folds change together with what stands beside it, or that is not seen."""
 _MOST_MATCHES = 200
@@ -126,7 +128,7 @@ def _folded(text: str) -> str | None:
     """Return a text in the form that `words.normalise` gives its words; None where that is not told from single characters."""
     if text.isascii():
         return text.lower()
-    if not unicodedata.is_normalized("NFC", text):
+    if not unicodedata.is_normalized("NFKC", text) and not unicodedata.is_normalized("NFKC", text.translate(_SIGNS)):
         return None
     for sign in _NOT_SINGLE:
         if sign in text:
@@ -187,10 +189,16 @@ def _inner(word: str, offset: int, spellings: Mapping[str, float]) -> list[tuple
             continue
         for spelt in words.spellings(piece):
             if spelt in spellings and not (out and out[-1][1] > offset + start):
-                inside = words.normalise(piece).find(spelt) if len(spelt) < len(piece) else 0
-                begin = start + min(max(inside, 0), len(piece) - min(len(spelt), len(piece)))  # ß is spelt with two
-                out.append((offset + begin, offset + begin + min(len(spelt), len(piece)), spelt, spellings[spelt]))
-                at = begin + min(len(spelt), len(piece))
+                entire = words.normalise(piece)
+                size, inside = len(piece), 0
+                if len(piece) != len(entire):  # ß is spelt with two: what is inside such a piece has no place in it
+                    if spelt != entire and not words.is_cjk(spelt):
+                        continue  # but one of its own, as the next piece
+                elif len(spelt) < len(piece):
+                    size, inside = len(spelt), max(entire.find(spelt), 0)
+                begin = start + inside
+                out.append((offset + begin, offset + begin + size, spelt, spellings[spelt]))
+                at = begin + size
     return out
 
 

@@ -63,10 +63,45 @@ def test_short_i_never_becomes_i(spelling: str) -> None:
         ("cafe\u0301", "CAFÉ"),
         ("don’t", "don't"),
         ("İstanbul", "istanbul"),
+        ("ﬁle", "file"),
+        ("ﬂoﬃce", "floffice"),
+        ("Ｔｒｕｓｔ", "trust"),
+        ("２０２６", "2026"),
+        ("ｶﾞｷﾞ", "ガギ"),
+        ("Ⅷ", "viii"),
+        ("mc²", "mc2"),
+        ("Wort\u00adteil", "wortteil"),
+        ("ﬁ‑ﬁ", "fi-fi"),
     ],
 )
 def test_spellings_that_differ_in_case_or_form_only_are_one(one: str, other: str) -> None:
     assert words.normalise(one) == words.normalise(other)
+
+
+@pytest.mark.parametrize("word", ["½", "①", "ﷺ", "⑴", "ŀ"])
+def test_a_sign_that_stands_for_no_single_word_is_compared_as_some_word(word: str) -> None:
+    for spelling in words.spellings(word):
+        assert words.find(spelling) == [spelling]
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ("Ｕ.ＢｏｕｎｄｅｄＣｏｎｔｅｘｔ", "U.BoundedContext"),
+        ("ＤＥＣ－００５４", "DEC-0054"),
+        ("ﬁleName", "fileName"),
+        ("src/ﬁle", "src/file"),
+    ],
+)
+def test_a_word_in_compatible_signs_has_the_spellings_of_the_plain_one(word: str, other: str) -> None:
+    found = [spelling for one in words.find(word) for spelling in words.spellings(one)]
+    assert set(words.spellings(other)[:-1]) <= set(found)
+
+
+def test_a_word_is_found_without_the_number_of_a_note_at_its_end() -> None:
+    assert words.spellings("доверие¹") == ["доверие", "доверие1"]
+    assert words.spellings("Haus²³") == ["haus", "haus23"]
+    assert words.spellings("²") == ["2"]
 
 
 def test_an_umlaut_is_not_its_base_letter() -> None:
@@ -122,6 +157,12 @@ def test_comparing_twice_changes_nothing(text: str) -> None:
     for word in words.find(text):
         once = words.normalise(word)
         assert words.normalise(once) == once
+
+
+@given(TEXT)
+def test_a_text_in_compatible_signs_is_compared_as_it_is(text: str) -> None:
+    for word in words.find(unicodedata.normalize("NFKC", text)):
+        assert words.normalise(unicodedata.normalize("NFKC", word)) == words.normalise(word)
 
 
 @given(TEXT)

@@ -54,8 +54,9 @@ def vocabulary(source: str, language: str) -> Vocabulary:
 
 
 def identifiers(texts: Sequence[str]) -> list[str]:
-    """The distinct words of texts that hold signs or digits beside letters, as they are spelt there."""
-    return sorted({word for text in texts for word in words.find(text) if not word.isalpha() and any(map(str.isalpha, word))})
+    """The distinct words of texts that hold signs or digits beside letters, as they are spelt there; an owner's name is none."""
+    found = {word for text in texts for word in words.find(text) if not word.isalpha() and any(map(str.isalpha, word))}
+    return sorted(word for word in found if not word.endswith(("'s", "’s")))
 
 
 def _mixed(word: str) -> bool:

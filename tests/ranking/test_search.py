@@ -346,6 +346,28 @@ def test_a_phrase_of_function_words_must_occur_too(make_base: MakeBase) -> None:
     assert base.ids('"to be or not"') == ["n0"]
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("the oﬃce of ﬁre", "office fire"),
+        ("office fire", "oﬃce ﬁre"),
+        ("Ｔｒｕｓｔ ２０２６", "trust 2026"),
+        ("trust 2026", "Ｔｒｕｓｔ ２０２６"),
+        ("das ist eine Wort\u00adteilung und nicht der Rest", "Wortteilungen"),
+        ("это и есть доверие¹, как и всё", "доверия"),
+        ("E = mc²", "mc2"),
+        ("E = mc2", "mc²"),
+        ("ｶﾞｷﾞｸﾞ", "ガギ"),
+    ],
+)
+def test_compatible_signs_are_found_by_plain_ones_and_the_other_way_round(make_base: MakeBase, text: str, query: str) -> None:
+    base = make_base(texts(text, "nothing of it"))
+    answer = base.search(query)
+    assert [result.id for result in answer.results] == ["n0"]
+    assert answer.corrected is None
+    assert len(answer.results[0].highlights) == len(words.find(query))
+
+
 def test_an_excluded_word_leaves_its_sections_out(make_base: MakeBase) -> None:
     base = make_base(texts("windy London", "windy Berlin", "windy Londons"))
     assert base.ids("windy -London") == ["n1"]

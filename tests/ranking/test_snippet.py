@@ -29,6 +29,14 @@ def marked(found: snippet.Snippet) -> list[str]:
         ("a BoundedContext", ["context"], ["Context"]),
         ("writes C++ well", ["c++"], ["C++"]),
         ("nothing here", ["elsewhere"], []),
+        ("the oﬃce … ﬁles™", ["office", "files"], ["oﬃce", "ﬁles"]),
+        ("a ﬁleName", ["name"], ["Name"]),
+        ("a ﬁleName", ["file"], ["ﬁle"]),
+        ("ｔｈｅ Ｔｒｕｓｔ", ["trust"], ["Ｔｒｕｓｔ"]),
+        ("новое доверие¹ тут", ["доверие"], ["доверие"]),
+        ("E = mc², thus", ["mc2"], ["mc²"]),
+        ("Ｕ.ＢｏｕｎｄｅｄＣｏｎｔｅｘｔ", ["context"], ["Ｃｏｎｔｅｘｔ"]),
+        ("das Wort\u00adteil hier", ["wortteil"], ["Wort\u00adteil"]),
     ],
 )
 def test_the_word_is_marked_as_it_stands(text: str, spellings: list[str], expected: list[str]) -> None:
