@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from kb.analysis import words
-from kb.analysis.languages import is_function_word
+from kb.analysis.languages import FUNCTION_WORDS, is_function_word, of_question
 from kb.index.snapshot import Snapshot
 from kb.ranking import near, prefix, rarity, weights
 from kb.ranking.alternatives import Alternatives, Form
@@ -102,7 +102,8 @@ def plan(
     sure = {word for one in (*named, *begun) for word in one.words}
     # A glossary may name one piece of a word, and another be misspelt.
     settled = {query.unfinished, *(word.text for word in read if word.text in sure and (word.whole or word.text.isalpha()))}
-    corrected = _corrections(read, settled, snapshot, analyzer) if fuzzy else {}
+    corrected = _corrections(query, read, settled, snapshot, analyzer) if fuzzy else {}
+    language = _language(query, snapshot) if corrected else None
     known = 0.0
     weighed: list[Asked] = []
     for word in read:
@@ -118,7 +119,9 @@ def plan(
         weight = word.weight if better is None else _weight(snapshot, terms)
         standing = (*terms, *(term for one in named if word.text in one.words for term in one.terms)) if named else tuple(terms)
         parts: list[str] = []
-        known += weight if terms or word.text in sure else 0.0
+        # A word of the question's language that is none of the base's is read as one of another language: that may be wrong.
+        guessed = better is not None and language is not None and rarity.is_foreign(snapshot, terms, language)
+        known += weight if (terms or word.text in sure) and not guessed else 0.0
         if not typing and (widen or (fuzzy and not terms and word.text not in sure)):
             for other in near.near(words.normalise(better or word.text), snapshot):
                 alone = other.part and (not terms or compounds)
@@ -217,7 +220,7 @@ def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _W
 
 
 def _corrections(
-    read: Sequence[_Word], settled: Set[str | None], snapshot: Snapshot, analyzer: Callable[[], Analyzer]
+    query: Query, read: Sequence[_Word], settled: Set[str | None], snapshot: Snapshot, analyzer: Callable[[], Analyzer]
 ) -> dict[str, str]:
     asked = [word for word in read if not (word.is_function or word.text in settled)]
     unknown = [word.text for word in asked if not word.whole]
@@ -234,7 +237,13 @@ def _corrections(
         snapshot,
         lambda spelt: _known(snapshot, analyzer, [spelt]),
         lambda spelt: analyzer().is_word(spelt, snapshot.languages),
+        _language(query, snapshot),
     )
+
+
+def _language(query: Query, snapshot: Snapshot) -> str | None:
+    """Return the language that a query is in, whether the base holds it or not; None where it is not clear."""
+    return of_question(query.words, {*FUNCTION_WORDS, *snapshot.languages})
 
 
 def _terms(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kb.analysis.languages import script, script_of
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
 from kb.ranking import weights
@@ -40,6 +41,15 @@ def shares(snapshot: Snapshot, terms: Iterable[str]) -> Mapping[str, float]:
         if share < 1:
             out[term] = share
     return out
+
+
+def is_foreign(snapshot: Snapshot, terms: Iterable[str], language: str) -> bool:
+    """Tell whether terms of the script of a language stand in texts, and in none of that language."""
+    own = script_of(language)
+    counts = [
+        _joined(snapshot, [_holding(segment, term) for segment in snapshot.segments]) for term in terms if script(term) == own
+    ]
+    return any(any(one.values()) for one in counts) and not any(one.get(language) for one in counts)
 
 
 def _share(snapshot: Snapshot, term: str) -> float:

@@ -20,7 +20,7 @@ from kb.analysis.distance import one_edit_away, signature, within
 from kb.index import grams
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, weights
+from kb.ranking import bm25, rarity, weights
 from kb.ranking.bm25 import Parameters
 from kb.records import record, replace
 
@@ -72,13 +72,18 @@ def corrections(
     snapshot: Snapshot,
     known: Known,
     is_word: IsWord,
+    language: str | None = None,
 ) -> dict[str, str]:
     """Return the words that can be corrected, each with what it was most likely meant to be.
 
     `unknown`: words of the query of which the index lacks a piece; `company`: the terms of those that it knows. `unseen`: forms
     that stand nowhere, of terms that it knows: most are right, but `adress` may be the stem of a word in another language.
+    `language`: the one that the query is in, None where that is not clear.
     """
     doubts = [doubt for word in unknown for doubt in _doubts(word, snapshot, known, is_word)]
+    if language is not None:
+        own = [replace(doubt, candidates=_of_language(doubt.candidates, language, snapshot, known)) for doubt in doubts]
+        doubts = [doubt for doubt in own if doubt.candidates]
     doubts.sort(key=lambda doubt: (len(doubt.candidates) > 1 or _is_short(doubt), len(doubt.candidates)))
     terms = list(company)
     chosen: dict[str, list[tuple[int, int, str]]] = {}
@@ -147,6 +152,16 @@ def _doubts(word: str, snapshot: Snapshot, known: Known, is_word: IsWord) -> lis
                 out.append(_Doubt(word, at, at + len(hump), tuple(near)))
             at += len(hump)
     return out
+
+
+def _of_language(candidates: Sequence[Candidate], language: str, snapshot: Snapshot, known: Known) -> tuple[Candidate, ...]:
+    """Return what may have been meant in a query of a language: its own words, else those of others that begin alike.
+
+    In a German question to English texts `Frist` may be a slip for `first`, and is more likely itself; a name may be misspelt.
+    """
+    foreign = {one.spelling for one in candidates if rarity.is_foreign(snapshot, known(one.spelling), language)}
+    own = tuple(one for one in candidates if one.spelling not in foreign)
+    return own if any(not one.doubtful for one in own) else tuple(one for one in candidates if one in own or not one.doubtful)
 
 
 def _in_other_forms(spelt: str, known: Known, is_word: IsWord) -> list[Candidate]:

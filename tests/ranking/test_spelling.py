@@ -123,3 +123,40 @@ def test_a_correction_keeps_the_capitals_of_the_word_that_it_stands_for(make_bas
     assert base.search("U.BoundedContxt").corrected == "U.BoundedContext"
     assert base.search("BOUNDRAY").corrected == "BOUNDARY"
     assert base.search("boundray").corrected == "boundary"
+
+
+ENGLISH = {
+    "first.md": "# The first order\n\nThe first of all orders that a customer has placed.\n",
+    "list.md": "# Qdrant\n\nThe list of all servers, and a Qdrant server is one of them.\n",
+}
+
+
+def test_a_word_of_another_language_read_as_one_of_the_base_makes_a_weak_answer(make_base: MakeBase) -> None:
+    base = make_base(ENGLISH)
+    answer = base.search("welche Frist gilt für die Bestellung")
+    assert answer.corrected == "welche First gilt für die Bestellung"
+    assert all(result.low_confidence for result in answer.results)
+    plain = base.search("the frist order")
+    assert (plain.corrected, plain.results[0].low_confidence) == ("the first order", False)
+
+
+def test_a_misspelt_name_is_found_from_a_question_in_another_language(make_base: MakeBase) -> None:
+    assert make_base(ENGLISH).search("wie richte ich Qdarnt ein").results[0].title == "Qdrant"
+
+
+def test_another_first_letter_in_another_language_is_no_slip(make_base: MakeBase) -> None:
+    base = make_base(ENGLISH)
+    assert base.search("a dustomer and the orders").corrected == "a customer and the orders"
+    assert base.search("wie ist der Dustomer auf orders").corrected is None
+
+
+def test_of_equally_near_words_the_one_in_the_language_of_the_question_is_chosen(make_base: MakeBase) -> None:
+    texts = {f"en{n}.md": f"# Needs {n}\n\nWhat is there and what the needs of the gate are.\n" for n in range(3)}
+    base = make_base({**texts, "de.md": "# Noten\n\nDie Noedes und das Tor, und was es ist.\n"})
+    assert base.search("what does it nedes").corrected == "what does it needs"
+    assert base.search("was ist das nedes").corrected == "was ist das noedes"
+
+
+def test_a_word_of_another_script_than_the_question_is_corrected_as_ever(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# Акт\n\nЭто акт, и что он значит.\n", "b.md": "# Speech\n\nA speech and what it is.\n"})
+    assert base.search("что такое spech").corrected == "что такое speech"
