@@ -99,6 +99,9 @@ class Catalog:
         self.folder = folder
         self.buffers: dict[str, bytes] = {}  # the segment files of a catalog in memory
         self.known: tuple[tuple[int, int], Any] | None = None  # kept by kb.index.changes
+        self._state: tuple[int, int, str | None] | None = None  # as last read, and SQLite's number of what others have written
+        self._held: int | None = None  # the generation, once asked for while one state is held
+        self._holds = False
         self._path = None if folder is None else str(folder / "catalog.db")
         self._file = self._identity()
 
@@ -168,9 +171,11 @@ class Catalog:
             yield
             return
         self.db.execute("BEGIN")
+        self._holds = True
         try:
             yield
         finally:
+            self._holds, self._held = False, None
             if self.db.in_transaction:
                 self.db.execute("COMMIT")
 
@@ -194,6 +199,8 @@ class Catalog:
             if isinstance(error, sqlite3.DatabaseError):
                 raise named(error) from error
             raise
+        finally:
+            self._state = None
 
     def get(self, key: str) -> str | None:
         """Return a value of the catalog's own, such as its generation."""
@@ -203,17 +210,23 @@ class Catalog:
     def set(self, key: str, value: str) -> None:
         """Store a value of the catalog's own."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        self._state = self._held = None
 
     @property
     def state(self) -> tuple[int, str | None]:
-        """The number of the present state, and what it depends on beside the files, in one look."""
-        found = dict(self.db.execute("SELECT key, value FROM meta WHERE key IN ('generation', 'fingerprint')").fetchall())
-        return int(found.get("generation") or 0), found.get("fingerprint")
+        """The number of the present state, and what it depends on beside the files, in one look. Ask inside `reading()`."""
+        version = self.db.execute("PRAGMA data_version").fetchone()[0]  # another one once others have written
+        if self._state is None or self._state[0] != version:
+            found = dict(self.db.execute("SELECT key, value FROM meta WHERE key IN ('generation', 'fingerprint')").fetchall())
+            self._state = version, int(found.get("generation") or 0), found.get("fingerprint")
+        if self._holds:
+            self._held = self._state[1]
+        return self._state[1:]
 
     @property
     def generation(self) -> int:
         """The number of writes so far: two equal numbers mean the same state."""
-        return int(self.get("generation") or 0)
+        return int(self.get("generation") or 0) if self._held is None else self._held
 
     @property
     def languages(self) -> tuple[str, ...]:

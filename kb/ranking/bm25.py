@@ -222,15 +222,16 @@ def at_least(values: NDArray[np.float32], count: int, floor: float = 0.0) -> NDA
     if size == 0:
         return np.zeros(0, dtype=np.int64)
     if size <= _BLOCK * count:
-        found = np.flatnonzero(values > floor)
+        found = (values > floor).nonzero()[0]
     else:
         maxima = maxima_of(values)
         found = above(values, maxima, bound_of(maxima, count), floor)
     if len(found) <= count:
         return found
     chosen = values[found]
-    last = np.partition(chosen, len(chosen) - count)[len(chosen) - count]
-    best: NDArray[np.int64] = found[chosen >= last]
+    ordered = chosen.copy()
+    ordered.partition(len(chosen) - count)
+    best: NDArray[np.int64] = found[chosen >= ordered[len(chosen) - count]]
     return best
 
 

@@ -292,8 +292,11 @@ def _results(
 def weighted_spellings(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
     """Return the spellings to mark in snippets, each with the weight of its term."""
     out: dict[str, float] = {}
+    known = snapshot.remembered("spellings of a term")
     for term, idf in {term.term: term.idf for term in ranking.terms}.items():
-        out.update(dict.fromkeys(snapshot.spellings_of_term(term), idf))
+        found = known.get(term)
+        for spelling in snapshot.spellings_of_term(term) if found is None else found:
+            out[spelling] = idf
     return out
 
 
