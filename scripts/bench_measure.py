@@ -28,7 +28,7 @@ from kb.ranking.search import Filters, named_sections, ranked
 PARTS = ("lexical", "search", "index", "start", "floor")
 ROUNDS = 3
 """Each query is asked so often, and the median of its times counts: what an engine keeps between queries is warm, as in use."""
-_FEW = {"rank_bm25": 10, "SQLite FTS5": 20, "bm25s-numpy": 40}
+_FEW = {"rank_bm25": 10, "SQLite FTS5": 20}
 """Queries that slow engines are asked."""
 EDITS = 1000
 FILES = (100, 1000)

@@ -70,15 +70,23 @@ def sum_of(
     terms: Sequence[Frequent], units: NDArray[np.int64], norms: NDArray[np.float32], parameters: Parameters
 ) -> NDArray[np.float32]:
     """Return what terms add to some units, to the last bit what `kb.ranking.bm25.sum_of` gives. `norms`: those of all units."""
+    norm = norms.take(units)
+    if len(terms) == 1:
+        return _added(terms[0].counts.take(units), norm, terms[0].weight, parameters)
     counts = np.empty((len(terms), len(units)), dtype=np.uint8)
-    for one, row in zip(terms, counts, strict=True):
-        one.counts.take(units, out=row, mode="clip")
-    weights = np.array([[one.weight] for one in terms])
-    if parameters.k1 > 0:  # where a term does not stand it adds nothing
-        rows = impacts.saturated(counts, norms.take(units), weights, parameters)
-    else:
-        rows = impacts.saturated(np.maximum(counts, 1), norms.take(units), weights, parameters) * (counts > 0)
+    for number, one in enumerate(terms):
+        one.counts.take(units, out=counts[number], mode="clip")
+    rows = _added(counts, norm, np.array([one.weight for one in terms])[:, None], parameters)
     out: NDArray[np.float32] = rows[0]
     for row in rows[1:]:
         out += row
     return out
+
+
+def _added(
+    counts: NDArray[np.uint8], norm: NDArray[np.float32], weight: float | NDArray[np.float64], parameters: Parameters
+) -> NDArray[np.float32]:
+    """Return what terms add that may not stand in a unit."""
+    if parameters.k1 > 0:  # what stands nowhere adds nothing
+        return impacts.saturated(counts, norm, weight, parameters)
+    return impacts.saturated(np.maximum(counts, 1), norm, weight, parameters) * (counts > 0)

@@ -44,6 +44,8 @@ _GATHERED_SHARE = 1 / 32
 """Up to this share of all units those that hold a term are looked at one by one; of more the highest of each column tell."""
 _ROWS = 128
 """All units are looked at as a table of so many rows: where a column's highest is too low nothing of it is looked at."""
+_COUNTED = 10_000
+"""Up to so many codes counting each is faster than trying which one is reached."""
 _MOST_SEEDS = 300
 _FEW = 192
 """So many candidates are scored at once; of more some are ruled out first."""
@@ -372,6 +374,13 @@ def _highest(values: NDArray[np.float32], count: int) -> float:
 
 def _level(codes: NDArray[np.uint8], count: int) -> int:
     """Return the highest code that `count` of some codes reach, 1 where fewer are above 0."""
+    if len(codes) <= _COUNTED:
+        held = np.bincount(codes).tolist()
+        for code in range(len(held) - 1, 1, -1):
+            count -= held[code]
+            if count <= 0:
+                return code
+        return 1
     low, high = 1, int(codes.max(initial=0)) + 1
     while high - low > 1:
         middle = (low + high) >> 1

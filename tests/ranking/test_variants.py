@@ -145,6 +145,7 @@ CHOICES = {
     "_FIRST_TERMS": [1, 4],
     "_FIRST_POSTINGS": [1, 1000],
     "_SCANNED_SHARE": [0.0, 1 / 8, 1e9],
+    "_COUNTED": [0, 10_000],
     "_MOST_SEEDS": [3, 300],
     "_FEW": [0, 192],
     "_PER_LOOKUP": [0, 20],
