@@ -46,13 +46,14 @@ _ROWS = 128
 """All units are looked at as a table of so many rows: where a column's highest is too low nothing of it is looked at."""
 _COUNTED = 10_000
 """Up to so many codes counting each is faster than trying which one is reached."""
-_MOST_SEEDS = 300
-_FEW = 192
+_SEEDS, _MOST_SEEDS = 64, 300
+"""Of the units that come highest at first so many are scored; more where several come equally high."""
+_FEW = 64
 """So many candidates are scored at once; of more some are ruled out first."""
 _PER_LOOKUP = 20
 """Postings that are added in the time that looking up one unit takes."""
 _MOST_CANDIDATES = 20_000
-_FEW_BEST = 1000
+_SEVERAL, _FEW_BEST = 48, 1000
 _STEP = 0.5
 """The least step of sums of bytes."""
 _LARGEST_CODE = 250
@@ -302,8 +303,9 @@ class _Candidates:
         """Return some units of which the sums are highest: `count`, or some more, of those that hold a term; each once."""
         if self._few():
             units, codes = self._held()
-            chosen = (codes >= _level(codes, count * self._count)).nonzero()[0][:_MOST_SEEDS]
+            chosen = (codes >= _level(codes, max(count * self._count, _SEEDS))).nonzero()[0][:_MOST_SEEDS]
             return np.array(sorted({*units[chosen].tolist()}), dtype=np.int64)
+        count = max(count, _SEEDS)
         maxima = self._highest_of_columns()
         units, codes = self._of_columns((maxima >= _level(maxima, count)).nonzero()[0][:_MOST_SEEDS])
         return units[(codes >= _level(codes, count)).nonzero()[0][:_MOST_SEEDS]]
@@ -393,7 +395,7 @@ def _level(codes: NDArray[np.uint8], count: int) -> int:
 
 def _best(units: NDArray[np.int64], values: NDArray[np.float32], count: int, least: float) -> Best:
     """Return the best of units that may stand there more than once, of which `count` are known to reach `least`."""
-    if len(units) > _FEW // 4:
+    if len(units) > _SEVERAL:
         chosen = (values >= least).nonzero()[0]
         units, values = units[chosen], values[chosen]
     if len(units) > _FEW_BEST:

@@ -146,11 +146,13 @@ CHOICES = {
     "_FIRST_POSTINGS": [1, 1000],
     "_SCANNED_SHARE": [0.0, 1 / 8, 1e9],
     "_COUNTED": [0, 10_000],
+    "_SEEDS": [1, 64],
     "_MOST_SEEDS": [3, 300],
-    "_FEW": [0, 192],
+    "_FEW": [0, 64],
     "_PER_LOOKUP": [0, 20],
     "_MOST_CANDIDATES": [3, 20_000],
     "_FEW_BEST": [0, 1000],
+    "_SEVERAL": [0, 48],
     "_LARGEST_CODE": [20, 250],
 }
 """What decides which way the best units are found: each way is to be gone here, in texts that are small."""
