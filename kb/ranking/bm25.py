@@ -40,6 +40,8 @@ _EPSILON = 0.25
 _TERM, _FREQUENCY = attrgetter("term"), attrgetter("frequency")
 FREQUENT_SHARE = 0.125
 """Terms that stand in this share of all units are kept as one number for every unit: the measured break-even."""
+UP, DOWN = 1 + 1e-5, 1 - 1e-5
+"""Bounds are widened by more than sums can be off by rounding."""
 SPARE = 4
 """Arrays of zeros of one length that a segment keeps: as many as queries are likely to be answered side by side."""
 
@@ -180,6 +182,34 @@ def sum_of(frequent: Sequence[Impacts], units: NDArray[np.int64] | None = None) 
     for one in frequent[1:]:
         out += one.values if units is None else one.values[units]
     return out
+
+
+def best_of_all(
+    segment: Segment, field: str, rare: Sequence[Impacts], frequent: Sequence[Impacts], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return at least the `count` best live units and their scores, unordered: every term, or every rare one, is added to all."""
+    out = np.zeros(len(getattr(segment, field).lengths), dtype=np.float32)
+    gone = segment.dead_mask(field)
+    for one in rare:
+        one.add_to(out)
+    if gone is not None:
+        out[gone] = 0
+    if not frequent:
+        units = at_least(out, count)
+        return units, out[units]
+    maxima = maxima_of(out)
+    least = bound_of(maxima, count) * DOWN - sum(one.most for one in frequent) * UP
+    if least > 0 and min(one.most for one in frequent) >= 0:
+        units = above(out, maxima, least)
+        exact = out[units] + sum_of(frequent, units)
+    else:
+        out += sum_of(frequent)
+        if gone is not None:
+            out[gone] = 0
+        units = at_least(out, count)
+        exact = out[units]
+    kept = at_least(exact, count)
+    return units[kept], exact[kept]
 
 
 def held(segment: Segment, field: str, terms: Sequence[WeightedTerm]) -> NDArray[np.bool_]:

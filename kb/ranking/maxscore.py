@@ -17,7 +17,7 @@ import numpy as np
 
 from kb.index.segment import Segment
 from kb.ranking import bm25, frequent, impacts
-from kb.ranking.bm25 import Parameters, WeightedTerm
+from kb.ranking.bm25 import DOWN, UP, Parameters, WeightedTerm
 from kb.ranking.frequent import Frequent
 from kb.ranking.impacts import Impacts, Kept
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Best: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float32]]"
 
-_UP, _DOWN = 1 + 1e-5, 1 - 1e-5
-"""Bounds are widened by more than sums can be off by rounding."""
 _FEW_POSTINGS = 4096
 _FEW_SHARE = 1 / 64
 """So many postings of rare terms, or such a share of all units: each unit that holds one is looked at."""
@@ -86,14 +84,14 @@ def best_units(
     found: Best | None = None
     if rare and min([term.idf for term in terms]) > 0:
         query = _Query(segment, field, mean, parameters, many, table)
-        if floor > 0 and (query.rest + sum([one.most for one in rare])) * _UP < floor:
+        if floor > 0 and (query.rest + sum([one.most for one in rare])) * UP < floor:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         postings = sum([len(one.values) for one in rare])
         if postings > (_MOST_ADDED if size < _LARGE else _MOST_ADDED_LARGE):
             found = _of_some_terms(query, rare, count, floor)
         else:
             found = _of_all_rare(query, rare, count, floor, postings)
-    return _of_all(segment, field, rare, _held(segment, table, many), count) if found is None else found
+    return bm25.best_of_all(segment, field, rare, _held(segment, table, many), count) if found is None else found
 
 
 class _Query:
@@ -132,32 +130,6 @@ def _held(segment: Segment, table: Kept[Impacts], terms: Sequence[WeightedTerm])
     return [one for term in terms if (one := table.of(segment, term)) is not None and len(one.held)]
 
 
-def _of_all(segment: Segment, field: str, rare: Sequence[Impacts], frequent: Sequence[Impacts], count: int) -> Best:
-    """Add every term to every unit, or at least every rare one."""
-    out = np.zeros(len(getattr(segment, field).lengths), dtype=np.float32)
-    gone = segment.dead_mask(field)
-    for one in rare:
-        one.add_to(out)
-    if gone is not None:
-        out[gone] = 0
-    if not frequent:
-        units = bm25.at_least(out, count)
-        return units, out[units]
-    maxima = bm25.maxima_of(out)
-    least = bm25.bound_of(maxima, count) * _DOWN - sum(one.most for one in frequent) * _UP
-    if least > 0 and min(one.most for one in frequent) >= 0:
-        units = bm25.above(out, maxima, least)
-        exact = out[units] + bm25.sum_of(frequent, units)
-    else:
-        out += bm25.sum_of(frequent)
-        if gone is not None:
-            out[gone] = 0
-        units = bm25.at_least(out, count)
-        exact = out[units]
-    kept = bm25.at_least(exact, count)
-    return units[kept], exact[kept]
-
-
 def _of_all_rare(query: _Query, rare: Sequence[Impacts], count: int, floor: float, postings: int) -> Best | None:
     """Add all rare terms; look at what frequent ones add only where that can matter. None where that is everywhere."""
     size, dead, rest = query.size, query.dead, query.rest
@@ -183,7 +155,7 @@ def _of_all_rare(query: _Query, rare: Sequence[Impacts], count: int, floor: floa
         if len(known) >= count:
             least = max(least, known[-count])
         least = max(least, floor)
-        bound = least * _DOWN - rest * _UP
+        bound = least * DOWN - rest * UP
     if len(first) < len(rare) and postings >= _SCANNED_SHARE * size:
         units = ((sums >= bound) if bound > 0 else (sums > 0)).nonzero()[0]
         values = sums.take(units)
@@ -201,7 +173,7 @@ def _of_all_rare(query: _Query, rare: Sequence[Impacts], count: int, floor: floa
         return None
     if query.frequent:
         values += query.added(units)
-    return _best(units, values, count, least * _DOWN)
+    return _best(units, values, count, least * DOWN)
 
 
 def _first(rare: Sequence[Impacts], postings: float) -> list[Impacts]:
@@ -220,7 +192,7 @@ def _of_some_terms(query: _Query, rare: Sequence[Impacts], count: int, floor: fl
     """Find candidates by sums of bytes, each a term's impact rounded up: a quarter of the memory is touched."""
     whole = sum([one.most for one in rare])
     step = _STEP
-    while whole * _UP + step * len(rare) > _LARGEST_CODE * step:
+    while whole * UP + step * len(rare) > _LARGEST_CODE * step:
         step *= 2
     room = -(-query.size // _ROWS) * _ROWS  # for a whole last row
     spare = query.segment.worked_out.setdefault(f"sums of {room} bytes", [])
@@ -250,9 +222,9 @@ class _Candidates:
         seeds = self._highest(count)
         known = self._exact(seeds)
         least = max(_highest(known, count), floor)
-        while self._count < len(lists) and self._rest * _UP >= least * _DOWN:
+        while self._count < len(lists) and self._rest * UP >= least * DOWN:
             self._add()
-        if self._rest * _UP >= least * _DOWN:
+        if self._rest * UP >= least * DOWN:
             return None
         candidates = self._narrowed(least)
         if len(candidates) > _MOST_CANDIDATES:
@@ -261,7 +233,7 @@ class _Candidates:
         if new:
             others = np.array(new, dtype=np.int64)
             seeds, known = np.concatenate([seeds, others]), np.concatenate([known, self._exact(others)])
-        return _best(seeds, known, count, least * _DOWN)
+        return _best(seeds, known, count, least * DOWN)
 
     def _add(self) -> None:
         """Add the next term."""
@@ -269,7 +241,7 @@ class _Candidates:
         codes = one.codes.get(self._step)
         if codes is None:
             one.codes.clear()
-            codes = one.codes[self._step] = np.ceil(one.values * np.float32(_UP / self._step)).astype(np.uint8)
+            codes = one.codes[self._step] = np.ceil(one.values * np.float32(UP / self._step)).astype(np.uint8)
         np.add.at(self._sums, one.held, codes)
         self._count += 1
         self._spent += len(codes)
@@ -312,7 +284,7 @@ class _Candidates:
 
     def _least_code(self, least: float) -> int:
         """Return the sum that a unit must have to be able to score `least`."""
-        return max(math.ceil((least * _DOWN - self._rest * _UP) / self._step), 1)
+        return max(math.ceil((least * DOWN - self._rest * UP) / self._step), 1)
 
     def _narrowed(self, least: float) -> NDArray[np.int64]:
         """Return the units that may score `least`, some more than once; terms are added or looked up until few are left."""
@@ -340,7 +312,7 @@ class _Candidates:
         for one in (*self._query.frequent, *self._lists[self._count :]):
             values = values + one.most_at(units)
             rest -= one.most
-            kept = (values >= least * _DOWN - rest * _UP).nonzero()[0]
+            kept = (values >= least * DOWN - rest * UP).nonzero()[0]
             units, values = units[kept], values[kept]
             if len(units) <= _FEW:
                 break
