@@ -163,6 +163,8 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
 
         def answer(catalog: Catalog) -> list[SearchAnswer]:
             self._known_types(catalog, types)
+            checks.check_held(catalog.db, "status", status)
+            checks.check_held(catalog.db, "language", language)
             state = self._state(catalog)
             if engine is None:
                 return [one(catalog, state, *asked) for asked in zip(texts, unfinished, strict=True)]
@@ -263,6 +265,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
     ) -> ListAnswer:
         """Return one page of the hit-level sections: one row an id, natural order, files that failed first."""
         from kb.reading import listing as listings
+        from kb.reading.section import FAILED
 
         selection = listings.Selection(tuple(collections), tuple(types), status, since, tuple(where), glob)
         listings.check(selection, offset, max_results)
@@ -270,6 +273,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
 
         def answer(catalog: Catalog) -> ListAnswer:
             self._known_types(catalog, types)
+            checks.check_held(catalog.db, "status", None if status == FAILED else status)
             return listings.listing(catalog.db, selection, offset, max_results)
 
         return self._read(answer)[1]
@@ -338,12 +342,7 @@ class KnowledgeBase(Current, Pages, Likeness, Engined):
 
     @staticmethod
     def _known_types(catalog: Catalog, types: Sequence[str]) -> None:
-        if not types:
-            return
-        held = [row[0] for row in catalog.db.execute("SELECT DISTINCT type FROM documents WHERE type IS NOT NULL ORDER BY 1")]
-        for name in types:
-            if name not in held:
-                raise ArgumentError(f"unknown type {name!r}; there are: {', '.join(held) or 'none'}")
+        checks.check_held(catalog.db, "type", *types)
 
 
 def ranking_weights(settings: SearchSettings) -> Weights:

@@ -32,6 +32,8 @@ Progress = Callable[[int, int], None]
 _READ_BYTES_PER_MS = 2500
 """Bytes of source that one millisecond of a refresh pays for; with refresh_ms it bounds what a search brings up to date."""
 _RETRIES = 5
+_SILENT_SECONDS = 1.5
+"""So long nothing is said while another process makes the index."""
 ASKED: ContextVar[float | None] = ContextVar("kb_asked", default=None)
 """When whoever waits for an answer asked, by time.monotonic; a look at the files that began later need not be repeated.
 
@@ -65,6 +67,7 @@ class Current:
     def _keep_in(self, folder: Path, progress: Progress | None) -> None:
         """Say where the index lies; nothing is opened before it is needed."""
         self._progress = progress
+        self._waiting: Callable[[], None] | None = None
         self._folder: Path | None = folder
         self._memory: Catalog | None = None
         self._warning: str | None = None
@@ -81,6 +84,10 @@ class Current:
     def report_to(self, progress: Progress | None) -> None:
         """Send the progress of long work to another callback, which is called in the thread that does the work."""
         self._progress = progress
+
+    def report_waiting(self, waiting: Callable[[], None]) -> None:
+        """Call back once when an answer has begun to wait for another process that is making the index."""
+        self._waiting = waiting
 
     def _close_index(self) -> None:
         for catalog in self._opened:
@@ -187,7 +194,7 @@ class Current:
         asked, began = ASKED.get(), time.monotonic()
         try:
             if not usable:
-                self._update(catalog, None)
+                self._make(catalog)
                 return Freshness(self._warning, unread=self._unread)
             if asked is not None and self._looked[0] >= asked and self._looked[1] == catalog.generation:
                 return Freshness(self._warning, unread=self._unread)
@@ -237,6 +244,17 @@ class Current:
         from kb.index.update import update
 
         return update(catalog, self.config, self._words(), rebuild=rebuild, progress=self._progress)
+
+    def _make(self, catalog: Catalog) -> None:
+        """Make the index, or wait for another process that does."""
+        if self._waiting is not None:
+            try:
+                self._update(catalog, _SILENT_SECONDS)
+            except IndexBusy:
+                self._waiting()
+            else:
+                return
+        self._update(catalog, None)
 
     def _update(self, catalog: Catalog, wait: float | None) -> bool:
         """Bring the index up to date; tell whether that made another state of it."""

@@ -64,6 +64,8 @@ def walk(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = ()) -
     base = os.path.abspath(root)
     try:
         status = os.stat(base)
+        if _special(status.st_mode):
+            raise BaseUnusable(f"{root} is {_special(status.st_mode)}, no folder and no file; name one with --base")
         if not stat.S_ISDIR(status.st_mode):
             source = unicodedata.normalize("NFC", os.path.basename(base))
             return Walk((FileStat(source, status.st_size, changed_ns(status), base),), {}, ())
@@ -170,13 +172,21 @@ class _Walker:
             elif entry.is_symlink():
                 self._plain = False
                 self._links.append((relative, entry.path, rules))
-            elif entry.is_dir(follow_symlinks=False) and name not in _FOLDERS and not (rules and rules.ignores(relative, True)):
-                waiting.append((relative + "/", rules, entry.path))
+            elif entry.is_dir(follow_symlinks=False):
+                if name not in _FOLDERS and not (rules and rules.ignores(relative, True)):
+                    waiting.append((relative + "/", rules, entry.path))
+            elif not (rules and rules.ignores(relative, False)):
+                self._leave_out(relative, entry.stat(follow_symlinks=False).st_mode)
         except OSError as error:
             # What may be listed but not entered hides its files one by one.
             folder = _shown(prefix or ".")
             self._unread += [folder] if folder not in self._unread else []
             self._warnings.append(f"{_shown(relative)}: can't be read ({error.strerror}), left out")
+
+    def _leave_out(self, relative: str, mode: int) -> None:
+        """Say that what is neither file nor folder is not read: opening it could wait for ever."""
+        if _special(mode):
+            self._warnings.append(f"{_shown(relative)}: is {_special(mode)}, left out")
 
     def _of_interest(self, relative: str, rules: Rules | None) -> bool:
         if rules and rules.ignores(relative, False):
@@ -242,6 +252,17 @@ class _Walker:
                 self.folder(relative + "/", rules, path)
         elif stat.S_ISREG(status.st_mode) and relative.lower().endswith(_READ) and self._of_interest(relative, rules):
             self._add(relative, path, status)
+        elif not (rules and rules.ignores(relative, False)):
+            self._leave_out(relative, status.st_mode)
+
+
+def _special(mode: int) -> str:
+    """Return what a thing is that is neither file nor folder; empty for others."""
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    if stat.S_ISSOCK(mode):
+        return "a socket"
+    return "a device" if stat.S_ISBLK(mode) or stat.S_ISCHR(mode) else ""
 
 
 def _shown(path: str) -> str:

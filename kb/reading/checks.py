@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from kb.errors import ArgumentError
 from kb.records import record
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _LONGEST_ID = 512
 _CONTROL = r"[\x00-\x1f\x7f\ud800-\udfff]"
 """Control characters, and halves of surrogate pairs, which no file and no index can hold."""
 _LANGUAGE = r"[a-z]{2,3}"
+_MOST_NAMED = 20
 
 
 @record
@@ -41,6 +46,18 @@ def check_language(language: str | None) -> str | None:
     if language is not None and not re.fullmatch(_LANGUAGE, language):
         raise ArgumentError(f"not a language code: {language!r}; write two lower-case letters, such as 'de'")
     return language
+
+
+def check_held(db: sqlite3.Connection, column: str, *wanted: str | None) -> None:
+    """Raise ArgumentError where no document has one of the values (of `type`, `status` or `language`); None is no value."""
+    if not any(value is not None for value in wanted):
+        return
+    rows = db.execute(f"SELECT DISTINCT {column} FROM documents WHERE {column} IS NOT NULL ORDER BY 1")
+    held = [row[0] for row in rows]
+    for value in wanted:
+        if value is not None and value not in held:
+            more = f" and {len(held) - _MOST_NAMED} more" if len(held) > _MOST_NAMED else ""
+            raise ArgumentError(f"unknown {column} {value!r}; there are: {', '.join(held[:_MOST_NAMED]) or 'none'}{more}")
 
 
 def check_window(raw: bool, offset: int | None, limit: int | None, numbered: bool | None) -> Window | None:

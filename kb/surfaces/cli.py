@@ -20,6 +20,9 @@ from kb.surfaces.arguments import Parser, Run, common
 from kb.surfaces.progress import Progress
 from kb.surfaces.start import COMMANDS, command_of
 
+_SERVERS = frozenset(("mcp", "serve"))
+"""Commands that answer others."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
@@ -80,10 +83,17 @@ def _run(arguments: Sequence[str]) -> int:
     with KnowledgeBase(options.base, progress=progress if progress.shown else None) as base:
         if not base.config.named and not options.json:
             sys.stderr.write(f"searching {base.config.path} (to use the current folder: --base .)\n")
+        if options.operation not in _SERVERS:
+            base.report_waiting(_waiting)
         try:
             return command(base, options)
         finally:
             progress.close()
+
+
+def _waiting() -> None:
+    sys.stderr.write("kb: another process is making this index; waiting for it\n")
+    sys.stderr.flush()
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,29 @@ def test_one_file_may_be_the_root(tmp_path: Path) -> None:
 def test_a_missing_root_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(BaseUnusable, match="--base"):
         walk(tmp_path / "none")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_pipes_and_sockets_are_left_out_with_a_warning_and_are_no_root(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    (tmp_path / ".gitignore").write_text("ignored\n")
+    os.mkfifo(tmp_path / "b.md")
+    os.mkfifo(tmp_path / "ignored")
+    (tmp_path / "c.md").symlink_to("b.md")
+    with socket.socket(socket.AF_UNIX) as listening:
+        here = Path.cwd()
+        os.chdir(tmp_path)  # the path of a socket may not be long
+        try:
+            listening.bind("s")
+        finally:
+            os.chdir(here)
+        found = walk(tmp_path)
+        assert [file.source for file in found.files] == ["a.md"]
+        assert sorted(found.warnings) == [
+            "b.md: is a named pipe, left out", "c.md: is a named pipe, left out", "s: is a socket, left out",
+        ]  # fmt: skip
+        with pytest.raises(BaseUnusable, match="is a named pipe, no folder and no file; name one with --base"):
+            walk(tmp_path / "b.md")
 
 
 def test_hidden_and_editor_files_are_left_out(tmp_path: Path) -> None:

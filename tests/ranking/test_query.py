@@ -9,6 +9,7 @@ from bases import Base, temporary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb.errors import ArgumentError
 from kb.ranking.query import Query, parse, without_excluded
 from kb.records import replace
 
@@ -96,7 +97,8 @@ def test_half_of_a_surrogate_pair_is_no_word_and_no_error(base: Base) -> None:
     for query in ("\ud800", 'trust "\udcff"', "trust -\udcff"):
         base.kb.search(query).query.encode()
     assert base.kb.search("trust \ud800").results == base.kb.search("trust").results
-    assert not base.kb.search("trust", status="\ud800").results
+    with pytest.raises(ArgumentError, match="unknown status"):
+        base.kb.search("trust", status="\ud800")
 
 
 @settings(max_examples=100)

@@ -452,11 +452,14 @@ def test_filters_narrow_by_type_status_and_language(make_base: MakeBase) -> None
     assert base.ids("context", types=["note"]) == ["a"]
     assert base.ids("context", types=["note", "rule"]) == ["a", "b"]
     assert base.ids("context", status="final") == ["b"]
-    assert base.ids("context", status="nope") == []
     assert base.ids("context", language="de") == ["b"]
     assert base.search("context", types=["note"]).total == 1
     with pytest.raises(ArgumentError, match="unknown type 'nope'; there are: note, rule"):
         base.search("context", types=["nope"])
+    with pytest.raises(ArgumentError, match="unknown status 'nope'; there are: draft, final"):
+        base.search("context", status="nope")
+    with pytest.raises(ArgumentError, match="unknown language 'xx'; there are: de, en"):
+        base.search("context", language="xx")
 
 
 def test_language_variants_are_one_hit_in_the_language_that_matched(make_base: MakeBase) -> None:

@@ -29,6 +29,15 @@ def test_a_status_counts_what_is_there(make_base: MakeBase) -> None:
     assert status.bytes > 0
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_a_pipe_that_is_left_out_is_said(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# A\n"})
+    os.mkfifo(base.root / "b.md")
+    assert base.kb.status().collections[0].warnings == ("b.md: is a named pipe, left out",)
+    os.mkfifo(base.root / "c.md")
+    assert len(base.kb.status().collections[0].warnings) == 2
+
+
 def test_odd_files_are_indexed_with_a_warning_that_names_file_and_line(make_base: MakeBase) -> None:
     base = make_base(
         {

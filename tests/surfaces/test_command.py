@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from bases import Base, folder_hash
 
+from kb.index.catalog import Catalog
+
 MakeBase = Callable[..., Base]
 FILES = {
     "trust.md": "---\ntype: pattern\nstatus: stable\n---\n"
@@ -347,6 +349,34 @@ def test_nothing_but_the_answer_is_printed_into_a_pipe(kb: Kb, base: Base) -> No
     assert run.err == ""
     assert "\r" not in run.out
     assert "\x1b" not in run.out
+
+
+def test_a_search_says_that_it_waits_for_another_process_that_makes_the_index(base: Base) -> None:
+    base.kb.index()
+    catalog = Catalog.open(next(base.cache.rglob("catalog.db")).parent)
+    with catalog.writing():
+        catalog.set("fingerprint", "of another version")
+    env = {**os.environ, "KB_CACHE": str(base.cache)}
+    command = [sys.executable, "-m", "kb", "search", "gauge", "--base", str(base.root)]
+    with catalog.writing():
+        waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, text=True)
+        assert waiting.stderr is not None
+        said = waiting.stderr.readline()
+    out, rest = waiting.communicate(timeout=60)
+    catalog.close()
+    assert said == "kb: another process is making this index; waiting for it\n"
+    assert (waiting.returncode, rest) == (0, "")
+    assert "B.3.1" in out
+
+
+def test_values_that_no_document_has_are_errors_that_list_those_that_are_there(kb: Kb, base: Base) -> None:
+    for option, expected in (
+        (("--language", "xx"), "kb: unknown language 'xx'; there are: en, ru\n"),
+        (("--status", "nope"), "kb: unknown status 'nope'; there are: stable\n"),
+    ):
+        run = kb("search", "trust", *option, "--base", str(base.root))
+        assert (run.code, run.out, run.err) == (2, "", expected)
+        assert kb("ground", "trust", *option, "--base", str(base.root)).err == expected
 
 
 def test_a_reader_that_has_had_enough_is_no_error(base: Base) -> None:
