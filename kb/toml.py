@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -46,7 +48,7 @@ def remembered(path: Path, folder: Path) -> dict[str, Any]:
 def kept(path: Path, folder: Path, kind: str, make: Callable[[Path], str]) -> str:
     """Return the text that `make` works out of a file, from `folder` where the file is as it was when that was written there.
 
-    `kind` tells what was made by one function, of one version, from the rest.
+    `kind` tells what was made by one function, of one version, from the rest; it begins with the name of the function and `-`.
     """
     try:
         status = path.stat()
@@ -64,6 +66,7 @@ def kept(path: Path, folder: Path, kind: str, make: Callable[[Path], str]) -> st
     made = make(path)
     if time.time_ns() - changed_ns(status) > _DOUBT_NS and folder.is_dir():
         _keep(copy, stamp, made)
+        _sweep(folder, kind)
     return made
 
 
@@ -76,3 +79,14 @@ def _keep(copy: Path, stamp: list[str | int], made: str) -> None:
         partial.replace(copy)
     except (OSError, ValueError):
         partial.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path, kind: str) -> None:
+    """Remove copies that other versions made: nothing reads them any more."""
+    family = re.escape(kind.partition("-")[0])
+    former = re.compile(rf"({family}(?:-\w+)*)-[0-9a-f]{{8}}\.(json|kept)")
+    for path in folder.iterdir():
+        found = former.fullmatch(path.name)
+        if found is not None and (found[1] != kind or found[2] != "kept"):
+            with suppress(OSError):  # a folder, or of somebody else
+                path.unlink()

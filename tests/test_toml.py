@@ -34,6 +34,21 @@ def test_what_was_made_of_a_file_is_kept_until_the_file_changes(tmp_path: Path) 
     assert made == ["old", "newer", "newer"]
 
 
+def test_copies_of_former_layouts_go_when_a_present_one_is_written(tmp_path: Path) -> None:
+    path = _old(tmp_path / "notes.txt", "a")
+    former = ["glossary-3-0123abcd.json", "glossary-3-keyed-0123abcd.json", "glossary-3-2-0123abcd.kept"]
+    others = ["glossary-4-2-0123abcd.kept", "toml-0123abcd.kept", "glossary-notes.json", "glossary.toml"]
+    for name in (*former, *others):
+        (tmp_path / name).write_text("x")
+    folder = tmp_path / "glossary-0123abcd.kept"  # an index may be called so
+    folder.mkdir()
+    made = kept(path, tmp_path, "glossary-4-2", lambda path: "made")
+    left = {found.name for found in tmp_path.iterdir()}
+    assert made == "made"
+    assert not left & {*former}
+    assert left >= {*others, folder.name}
+
+
 def test_toml_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _old(tmp_path / "kb.toml", "a = 1\n")
     assert remembered(path, tmp_path) == {"a": 1}
