@@ -186,7 +186,7 @@ class Segment:
         return {self.words[int(word)] for word in self.term_words[start:end]}
 
 
-def ranges(starts: NDArray[np.int32], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(starts: NDArray[np.int32] | NDArray[np.int64], chosen: NDArray[np.int32] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Return all positions from starts[i] up to starts[i + 1] for each chosen i."""
     counts = (starts[chosen + 1] - starts[chosen]).astype(np.int64)
     offsets = np.cumsum(counts) - counts

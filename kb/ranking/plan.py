@@ -102,16 +102,21 @@ def plan(
     sure = {word for one in (*named, *begun) for word in one.words}
     # A glossary may name one piece of a word, and another be misspelt.
     settled = {query.unfinished, *(word.text for word in read if word.text in sure and (word.whole or word.text.isalpha()))}
-    corrected = _corrections(query, read, settled, snapshot, analyzer) if fuzzy else {}
-    language = _language(query, snapshot) if corrected else None
+    of_a_name: dict[str, str] = {}
+    if fuzzy and not (query.phrases or query.excluded or query.unfinished or _names_all(named, read)):
+        of_a_name = _of_a_name(read, snapshot, analyzer)
+    corrected = of_a_name or (_corrections(query, read, settled, snapshot, analyzer) if fuzzy else {})
+    language = _language(query, snapshot) if corrected and not of_a_name else None
     known = 0.0
     weighed: list[Asked] = []
     for word in read:
-        if word.is_function:
-            function.update(dict.fromkeys(word.terms, 1.0))
-            continue
         better = corrected.get(word.text)
         terms = word.terms if better is None else tuple(_known(snapshot, analyzer, words.spellings(better)))
+        if word.is_function or (better is not None and is_function_word(words.normalise(better), snapshot.languages)):
+            function.update(dict.fromkeys(terms, 1.0))
+            if not word.is_function:  # another word may have been meant after all
+                similar.update(dict.fromkeys(terms, weights.SPELLING_FUNCTION))
+            continue
         typing = word.text == query.unfinished
         if typing and not terms and word.text not in sure:
             continue  # nothing begins so: what it will become is not known yet
@@ -192,12 +197,14 @@ def _alternatives(
 class _Word:
     """A word of a query, and the terms of it that the index holds.
 
-    `whole` where it holds every piece of it; `seen` where each piece stands somewhere in this very form.
+    `held`: the same for each of its spellings. `whole` where it holds every piece of it; `seen` where each piece stands somewhere
+    in this very form.
     """
 
     text: str
     is_function: bool
     terms: tuple[str, ...]
+    held: dict[str, list[str]]
     whole: bool
     seen: bool
     weight: float
@@ -216,7 +223,7 @@ def _read(word: str, snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> _W
     terms = tuple(dict.fromkeys(term for terms in held.values() for term in terms))
     alone = [entire] if len(spellings) == 1 else words.pieces(word) if not entire.isalpha() else []
     seen = all(snapshot.stored_terms(piece) is not None for piece in alone if piece.isalpha())
-    return _Word(word, is_function, terms, whole, seen, _weight(snapshot, terms))
+    return _Word(word, is_function, terms, held, whole, seen, _weight(snapshot, terms))
 
 
 def _corrections(
@@ -244,6 +251,39 @@ def _corrections(
 def _language(query: Query, snapshot: Snapshot) -> str | None:
     """Return the language that a query is in, whether the base holds it or not; None where it is not clear."""
     return of_question(query.words, {*FUNCTION_WORDS, *snapshot.languages})
+
+
+def _names_all(named: Sequence[Named], read: Sequence[_Word]) -> bool:
+    """Tell whether a single term of a glossary is all that a query says."""
+    return any(all(word.is_function or (word.text in one.words and word.text.isalpha()) for word in read) for one in named)
+
+
+def _of_a_name(read: Sequence[_Word], snapshot: Snapshot, analyzer: Callable[[], Analyzer]) -> dict[str, str]:
+    """Return the one word that keeps a query from being a name of the base, with what was meant.
+
+    Where the base knows all words it is looked for in small bases only.
+    """
+    asked = [word for word in read if not word.is_function]
+    unknown = [word for word in asked if not word.whole]
+    if len(unknown) > 1 or not (unknown or near.small(snapshot)):
+        return {}
+    doubtful = {
+        spelling: 2 if unknown and len(spelling) >= weights.SPELLING_TWO_EDITS_FROM else 1
+        for word in unknown or asked
+        for spelling in word.held
+        if len(spelling) >= weights.SPELLING_SHORTEST_IN_COMPANY
+    }
+    tokens = [terms for word in read for terms in word.held.values()]
+    if not doubtful or len(tokens) < 2:
+        return {}
+    # A slip in a piece of a word is one in all that is made of the piece.
+    lacking = max(sum(piece in spelling for spelling in word.held) for word in unknown or asked for piece in word.held)
+    pairs = near.left_over(tokens, doubtful, lacking, snapshot)
+    if not pairs:
+        return {}
+    from kb.ranking import spelling as spelt  # on use, as above
+
+    return spelt.of_a_name(pairs, [word.text for word in read], doubtful, snapshot, lambda one: snapshot.terms_of(one, analyzer))
 
 
 def _terms(snapshot: Snapshot, analyzer: Callable[[], Analyzer], spellings: list[str]) -> list[str]:

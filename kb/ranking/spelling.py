@@ -7,6 +7,7 @@ language, it says which words are none: those it holds are rarely slips, and a s
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from kb.analysis.distance import one_edit_away, signature, within
 from kb.index import grams
 from kb.index.segment import Segment
 from kb.index.snapshot import Snapshot
-from kb.ranking import bm25, rarity, weights
+from kb.ranking import bm25, near, rarity, weights
 from kb.ranking.bm25 import Parameters
 from kb.records import record, replace
 
@@ -32,6 +33,7 @@ Known = Callable[[str], Sequence[str]]
 IsWord = Callable[[str], bool | None]
 """Tells whether a dictionary holds a spelling; None where there is no dictionary for it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
+_DIGITS = re.compile(r"\d+")
 _TEXT = Parameters(weights.K1, weights.B)
 _HEAD = Parameters(weights.K1, weights.HEAD_B)
 
@@ -43,15 +45,15 @@ def allowance(word: str) -> int:
 
 @record
 class Candidate:
-    """A known spelling that may have been meant; `documents` hold it.
+    """A known spelling that may have been meant, `edits` away.
 
+    `likelihood`: how likely it was meant, whatever else was asked; a logarithm, to compare words that are equally near.
     `doubtful`: it begins with another letter, which people rarely mistype; the other words of the query have to speak for it.
     """
 
     spelling: str
     edits: int
-    similarity: float
-    documents: int
+    likelihood: float
     doubtful: bool
 
 
@@ -104,8 +106,48 @@ def corrections(
     return {word: _replaced(word, pieces) for word, pieces in chosen.items()}
 
 
+def of_a_name(
+    pairs: Iterable[tuple[str, str]], asked: Sequence[str], doubtful: Mapping[str, int], snapshot: Snapshot, terms_of: Known
+) -> dict[str, str]:
+    """Return the one word of a query that keeps it from being a name of the base, with what it was meant to be; else nothing.
+
+    `pairs`: what `near.left_over` returned. `asked`: the words of the query; `doubtful`: their spellings that may be wrong, each
+    with the edits that it may be away; `terms_of`: returns the terms of a spelling.
+    """
+    best: tuple[tuple[int, float, str], str, str] | None = None
+    for spelt, other in pairs:
+        edits = within(spelt, other, doubtful[spelt])
+        if not edits or _digits(spelt) != _digits(other) or _is_derived(spelt, other):
+            continue
+        place = _place(spelt, asked)
+        if place is None:
+            continue
+        word, start, end = place
+        better = _replaced(word, [(start, end, other)])
+        tokens = [terms_of(one) for each in asked for one in words.spellings(better if each == word else each)]
+        if near.is_name(tokens, snapshot):
+            order = (edits, -likelihood(spelt, other, edits, snapshot.documents_with(other)), other)
+            best = min(best or (order, word, better), (order, word, better))
+    return {best[1]: best[2]} if best is not None else {}
+
+
+def _place(spelt: str, asked: Sequence[str]) -> tuple[str, int, int] | None:
+    """Return the word of which a spelling is the whole or a piece between signs, and where in it."""
+    for word in asked:
+        if words.normalise(word) == spelt:
+            return word, 0, len(word)
+        for match in _LETTERS.finditer(word):
+            if words.normalise(match.group()) == spelt:
+                return word, *match.span()
+    return None
+
+
+def _digits(spelt: str) -> list[str]:
+    return _DIGITS.findall(spelt)
+
+
 def candidates(spelt: str, snapshot: Snapshot) -> list[Candidate]:
-    """Return the known spellings nearest to one: those the fewest edits away, by shared 4-grams, then the more frequent first."""
+    """Return the known spellings nearest to one: those the fewest edits away, the likeliest first."""
     most = allowance(spelt)
     found: dict[str, int] = {}
     for segment in snapshot.segments if most else ():
@@ -117,13 +159,33 @@ def candidates(spelt: str, snapshot: Snapshot) -> list[Candidate]:
                 if edits is not None:
                     found[candidate] = edits
     held = [
-        Candidate(candidate, edits, grams.similarity(spelt, candidate), documents, _begins_otherwise(spelt, candidate))
+        Candidate(candidate, edits, likelihood(spelt, candidate, edits, documents), _begins_otherwise(spelt, candidate))
         for candidate, edits in found.items()
         if (documents := snapshot.documents_with(candidate))
     ]
     least = min((candidate.edits for candidate in held), default=0)
-    nearest = [candidate for candidate in held if candidate.edits == least]
-    return sorted(nearest, key=lambda one: (-one.similarity, -one.documents, one.spelling))[: weights.SPELLING_MOST_COMPARED]
+    return _likeliest_first(spelt, [candidate for candidate in held if candidate.edits == least])
+
+
+def likelihood(spelt: str, meant: str, edits: int, documents: int) -> float:
+    """Return how likely a spelling is a slip of a word that so many documents hold, as a logarithm; 0 for an unseen word.
+
+    The noisy channel of Kernighan, Church and Gale, "A spelling correction program based on a noisy channel model" (1990): how
+    likely the word is, times how likely it becomes the spelling. There are few ways to lose a letter of a word or to swap two,
+    and many for a letter to get into it.
+    """
+    known = weights.SPELLING_FREQUENCY * math.log1p(documents)
+    if edits != 1:
+        return known
+    if _is_slip(spelt, meant):
+        return known + weights.SPELLING_LOST
+    return known - weights.SPELLING_STRAY if len(spelt) > len(meant) and not _is_doubled(spelt, meant) else known
+
+
+def _likeliest_first(spelt: str, found: Sequence[Candidate]) -> list[Candidate]:
+    """Return as many as are compared, of equally likely ones those first that share more 4-grams with the spelling."""
+    order = sorted(found, key=lambda one: (-one.likelihood, -grams.similarity(spelt, one.spelling), one.spelling))
+    return order[: weights.SPELLING_MOST_COMPARED]
 
 
 def _doubts(word: str, snapshot: Snapshot, known: Known, is_word: IsWord) -> list[_Doubt]:
@@ -172,8 +234,9 @@ def _in_other_forms(spelt: str, known: Known, is_word: IsWord) -> list[Candidate
     if len(spelt) < weights.SPELLING_SHORTEST:
         return []
     found = [one for one in one_edit_away(spelt) if is_word(one) and known(one)]
-    out = [Candidate(one, 1, grams.similarity(spelt, one), 1, _begins_otherwise(spelt, one)) for one in found]
-    return sorted(out, key=lambda one: (-one.similarity, one.spelling))[: weights.SPELLING_MOST_COMPARED]
+    return _likeliest_first(
+        spelt, [Candidate(one, 1, likelihood(spelt, one, 1, 1), _begins_otherwise(spelt, one)) for one in found]
+    )
 
 
 def _is_short(doubt: _Doubt) -> bool:
@@ -184,11 +247,13 @@ def _likeliest(doubt: _Doubt, company: _Company, known: Known) -> str | None:
     sure = [] if _is_short(doubt) else [candidate.spelling for candidate in doubt.candidates if not candidate.doubtful]
     if len(sure) == len(doubt.candidates) == 1:
         return sure[0]
-    kept = [company.of(known(candidate.spelling)) for candidate in doubt.candidates]
-    best = max(kept)
-    if best <= 0:
-        return next(iter(sure), None)
-    return doubt.candidates[kept.index(best)].spelling
+    best: tuple[float, str] | None = None
+    for candidate in doubt.candidates:
+        kept = company.of(known(candidate.spelling))
+        likely = candidate.likelihood + math.log1p(kept)
+        if (kept > 0 or candidate.spelling in sure) and (best is None or likely > best[0]):
+            best = (likely, candidate.spelling)
+    return best[1] if best is not None else None
 
 
 def _rather(spelt: str, company: _Company, snapshot: Snapshot, known: Known, is_word: IsWord) -> str | None:
@@ -247,6 +312,11 @@ def _is_slip(spelt: str, candidate: str) -> bool:
     return len(candidate) == len(spelt) + 1 or sorted(candidate) == sorted(spelt)
 
 
+def _is_doubled(spelt: str, candidate: str) -> bool:
+    """Tell whether a spelling is a word with one letter typed twice."""
+    return any(spelt[at] == spelt[at - 1] and spelt[:at] + spelt[at + 1 :] == candidate for at in range(1, len(spelt)))
+
+
 def _is_derived(spelt: str, candidate: str) -> bool:
     """Tell whether one word is the other with several letters before it: `unauthorised` is no slip for `authorised`."""
     short, long = sorted((spelt, candidate), key=len)
@@ -276,12 +346,16 @@ def _replaced(word: str, pieces: Sequence[tuple[int, int, str]]) -> str:
 def _cased(piece: str, better: str) -> str:
     """Return a correction with the capitals of the word that it stands for: `BoundedContxt` is `BoundedContext`.
 
-    Where a slip stands beside an inner capital, nothing says where the capitals of the right word are.
+    Where letters were lost beside an inner capital, nothing says where the capitals of the right word are.
     """
     if piece.islower() or piece.isupper() or piece.istitle():
         return better if piece.islower() else better.upper() if piece.isupper() and len(piece) > 1 else better.capitalize()
     most = min(len(piece), len(better))
     first = next((at for at in range(most) if piece[at].lower() != better[at]), most)
     last = next((at for at in range(most - first) if piece[-1 - at].lower() != better[-1 - at]), most - first)
-    beside = piece[max(first - 1, 0) : len(piece) - last + 1]
-    return piece[:first] + better[first : len(better) - last] + piece[len(piece) - last :] if beside.islower() else better
+    wrong, right = piece[first : len(piece) - last], better[first : len(better) - last]
+    if wrong.isupper() and len(wrong) == len(right) == 1:
+        right = right.upper()
+    elif not (wrong or piece[max(first - 1, 0) : first + 1]).islower():
+        return better
+    return piece[:first] + right + piece[len(piece) - last :]

@@ -7,6 +7,8 @@ import pytest
 from bases import Base
 
 from kb.base import KnowledgeBase
+from kb.ranking import weights
+from kb.ranking.spelling import likelihood
 
 MakeBase = Callable[..., Base]
 Ask = Callable[[str], tuple[str | None, list[str]]]
@@ -43,12 +45,13 @@ def test_each_piece_of_a_word_is_corrected_by_itself(ask: Ask) -> None:
 
 
 def test_a_word_with_inner_capitals_is_corrected_as_a_whole(ask: Ask) -> None:
-    assert ask("ParitbPlan") == ("parityplan", ["parity"])
+    assert ask("ParitbPlan") == ("ParityPlan", ["parity"])
+    assert ask("ParitylPan")[0] == "parityplan"  # nothing says which of the two letters was the capital
 
 
 def test_a_capital_that_slipped_into_a_word_is_no_second_word(ask: Ask) -> None:
     assert ask("tEmporal Daulity")[1][0] == "duality"
-    assert ask("xTemporal duality") == ("temporal duality", ["duality"])
+    assert ask("xTemporal duality") == ("Temporal duality", ["duality"])
 
 
 def test_of_equally_near_words_the_one_that_goes_with_the_rest_is_chosen(ask: Ask) -> None:
@@ -160,3 +163,84 @@ def test_of_equally_near_words_the_one_in_the_language_of_the_question_is_chosen
 def test_a_word_of_another_script_than_the_question_is_corrected_as_ever(make_base: MakeBase) -> None:
     base = make_base({"a.md": "# Акт\n\nЭто акт, и что он значит.\n", "b.md": "# Speech\n\nA speech and what it is.\n"})
     assert base.search("что такое spech").corrected == "что такое speech"
+
+
+MISSED = {
+    "a.md": "# Signature stack\n\nHow layers lie on each other.\n",
+    "b.md": "# Trees\n\nA stick has the signature of its tree. A bias.\n",
+    "c.md": "# Where to start\n\nThe first page.\n",
+    "d.md": "# TARGET2 replacement\n\nWhat comes after it.\n",
+    "e.md": "# Bias-Audit\n\nLooking for prejudice.\n",
+}
+
+
+def test_a_slip_that_is_itself_a_word_is_read_as_the_name_that_it_misses(make_base: MakeBase) -> None:
+    answer = make_base(MISSED).search("signature stick")
+    assert (answer.corrected, answer.results[0].id) == ("signature stack", "a")
+
+
+def test_a_query_that_is_a_name_as_it_stands_is_not_read_as_another_name(make_base: MakeBase) -> None:
+    answer = make_base(MISSED | {"f.md": "# Signature stick\n\nAnother.\n"}).search("signature stick")
+    assert (answer.corrected, answer.results[0].id) == (None, "f")
+
+
+def test_a_term_of_a_glossary_is_not_read_as_a_name_that_is_like_it(make_base: MakeBase) -> None:
+    files = MISSED | {"g.toml": '[[terms]]\nen = "signature stick"\nde = "Baum"\n', "h.md": "# Baum\n\nEin Baum.\n"}
+    base = make_base(files, '[[collections]]\nname = "n"\nroot = "docs"\nglossary = "docs/g.toml"\n')
+    assert base.search("signature stick").corrected is None
+
+
+def test_words_that_a_large_base_knows_stay_as_they_are(make_base: MakeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = make_base(MISSED)
+    monkeypatch.setattr(weights, "NEAR_VOCABULARY", 0)
+    assert base.search("signature stick").corrected is None
+    assert base.search("signature stavk").corrected == "signature stack"
+
+
+def test_a_name_that_was_removed_corrects_nothing(make_base: MakeBase) -> None:
+    base = make_base(MISSED)
+    assert base.search("signature stick").corrected == "signature stack"
+    (base.root / "a.md").unlink()
+    base.kb.index()
+    assert base.search("signature stick").corrected is None
+
+
+def test_a_name_speaks_for_another_first_letter_where_no_other_word_does(make_base: MakeBase) -> None:
+    assert make_base(MISSED).search("where to ztart").corrected == "where to start"
+
+
+def test_a_word_with_digits_is_corrected_to_that_of_a_name_with_the_same_digits(make_base: MakeBase) -> None:
+    base = make_base(MISSED)
+    assert base.search("TAREGT2 replacement").corrected == "TARGET2 replacement"
+    assert base.search("TARGET3 replacement").corrected is None
+
+
+def test_the_pieces_of_a_word_speak_for_each_other_where_they_are_a_name(make_base: MakeBase) -> None:
+    assert make_base(MISSED).search("Bias-udit").corrected == "Bias-audit"
+
+
+def test_phrases_and_excluded_words_are_not_read_as_names(make_base: MakeBase) -> None:
+    base = make_base(MISSED)
+    assert base.search('"signature" stick').corrected is None
+    assert base.search("signature stick -leaf").corrected is None
+
+
+def test_a_misspelt_function_word_brings_in_no_section(make_base: MakeBase) -> None:
+    base = make_base(
+        {"a.md": "# Borders\n\nThe border of a field.\n", "b.md": "# Choice\n\nWhich one, which two, which three?\n"}
+    )
+    answer = base.search("whcih border")
+    assert (answer.corrected, [result.id for result in answer.results]) == ("which border", ["a"])
+
+
+def test_a_lost_or_swapped_letter_is_likelier_than_another_and_that_than_one_put_in() -> None:
+    lost, swapped, another, doubled, stray = (
+        likelihood(spelt, "start", 1, 1) for spelt in ("strt", "satrt", "stort", "staart", "stakrt")
+    )
+    assert lost == swapped > another == doubled > stray
+    assert likelihood("stakrt", "start", 1, 9) > stray  # the more documents hold a word, the likelier it is meant
+
+
+def test_of_equally_near_words_that_keep_the_same_company_the_likelier_slip_is_chosen(make_base: MakeBase) -> None:
+    base = make_base({"a.md": "# Start\n\nEngine: start it, or be a stray.\n"})
+    assert base.search("engine strat").corrected == "engine start"
