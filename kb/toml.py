@@ -85,7 +85,11 @@ def _sweep(folder: Path, kind: str) -> None:
     """Remove copies that other versions made: nothing reads them any more."""
     family = re.escape(kind.partition("-")[0])
     former = re.compile(rf"({family}(?:-\w+)*)-[0-9a-f]{{8}}\.(json|kept)")
-    for path in folder.iterdir():
+    try:
+        held = list(folder.iterdir())
+    except OSError:  # a folder may let files be written and not be listed
+        return
+    for path in held:
         found = former.fullmatch(path.name)
         if found is not None and (found[1] != kind or found[2] != "kept"):
             with suppress(OSError):  # a folder, or of somebody else
