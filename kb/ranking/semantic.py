@@ -1,9 +1,9 @@
 """Semantic mode: the keyword ranking and the nearest passages, fused.
 
 Cosines of one model are not comparable between languages (in a pool of three languages nearly every first hit is in the
-question's own), so a hit counts by how far it stands out among the hits of its language, or by its rank there, and by how far one
-of its names does (`kb.ranking.named`). Language variants of one id count once, by their best. Candidates don't depend on the page
-asked for, so pages fit together.
+question's own), so a hit counts by how far it stands out among the hits of its language, or by its rank there, and by how far its
+names do (`kb.ranking.named`). Language variants of one id count once, by their best text and by the names of all. Candidates
+don't depend on the page asked for, so pages fit together.
 """
 
 from __future__ import annotations

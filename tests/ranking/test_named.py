@@ -8,12 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from bases import Base
+from hypothesis import given
+from hypothesis import strategies as st
 from models import Model, use
 
 from kb.config import SemanticSettings
 from kb.index import embed
-from kb.ranking import dense, weights
+from kb.ranking import dense, fusion, weights
 from kb.ranking.dense import cosines
+from kb.ranking.named import nearest_mean
 
 MakeBase = Callable[..., Base]
 SUBJECTS = ("sand", "iron", "salt", "wool", "clay", "lime", "corn", "silk")
@@ -22,6 +25,12 @@ SUBJECTS = ("sand", "iron", "salt", "wool", "clay", "lime", "corn", "silk")
 def named(number: int, *questions: str) -> str:
     lines = "".join(f"  - {question}\n" for question in questions)
     return f"---\nquestions:\n{lines}---\n# Page {number}\n\nAbout {SUBJECTS[number % 8]}.\n"
+
+
+def both(id_: str, asked: dict[str, list[str]]) -> str:
+    """A document with questions by language."""
+    lines = "".join(f"  {of}:\n" + "".join(f"    - {text}\n" for text in held) for of, held in asked.items() if held)
+    return f"---\nlang: en\nquestions:\n{lines}---\n# {id_}\n\nAbout it.\n"
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +70,47 @@ def test_text_and_names_count_by_the_root_of_both_squares(base: Base) -> None:
         text = max(row["standing"] or 0.0, 0.0) / max(texts, 7 / math.sqrt(8))
         name = max(row["names"] or 0.0, 0.0) / max(names, weights.FULL_STANDING)
         assert row["score"] == pytest.approx(SemanticSettings().weight * math.hypot(text, weights.NAMES_WEIGHT * name), abs=1e-5)
+
+
+@given(st.lists(st.lists(st.sampled_from([-0.5, 0.0, 0.25, 0.5, 0.75]), min_size=1, max_size=6), min_size=1, max_size=5))
+def test_the_three_nearest_names_count_one_half_and_a_quarter(groups: list[list[float]]) -> None:
+    starts = np.cumsum([0, *map(len, groups)])[:-1]
+    cosines = np.array([cosine for group in groups for cosine in group], dtype=np.float32)
+    expected = [np.average(best, weights=(1, 0.5, 0.25)[: len(best)]) for group in groups for best in [sorted(group)[:-4:-1]]]
+    assert nearest_mean(cosines, starts) == pytest.approx(expected)
+
+
+def test_languages_are_pooled_by_their_sum_over_the_root_of_how_many_they_are(make_base: MakeBase) -> None:
+    asked = {
+        "en": {"a": ["how wool is weighed"], "b": ["wool weighed at sea"], "c": ["silk of old"], "d": ["lime"]},
+        "de": {"a": ["wool und Waage"], "b": ["Kalk"], "c": ["Seide"]},
+    }
+    base = make_base({f"{id_}.md": both(id_, {of: held.get(id_, []) for of, held in asked.items()}) for id_ in "abcd"})
+    base.kb.index(semantic=True)
+    vector = Model().embed_queries(["wool weighed"]).dense[0]
+    # The title is a name too, of the language that the document is in.
+    names = {"en": {id_: [id_, *held] for id_, held in asked["en"].items()}, "de": asked["de"]}
+    opinions: dict[str, list[float]] = {}
+    pools: dict[str, dict[str, float]] = {}
+    for of, sections in names.items():
+        pools[of] = {}
+        for id_, held in sections.items():
+            near = sorted((float(row @ vector) for row in Model().embed_queries(held).dense), reverse=True)[:3]
+            pools[of][id_] = float(np.average(near, weights=weights.NEAREST_NAMES[: len(near)]))
+    usual = fusion.standing({of: np.array(list(held.values())) for of, held in pools.items()})
+    for of, held in pools.items():
+        for id_, near in held.items():
+            opinions.setdefault(id_, []).append((near - usual[of][0]) / usual[of][1])
+    expected = {id_: sum(held) / math.sqrt(len(held)) for id_, held in opinions.items()}
+    assert stands(base, "wool weighed") == pytest.approx(expected, abs=1e-5)
+
+
+def test_names_in_the_file_of_one_language_speak_for_the_variant_that_a_filter_asks_for(make_base: MakeBase) -> None:
+    files = {f"p{n}.md": named(n, f"how {SUBJECTS[n]} is weighed").replace("---\n", f"---\nid: P.{n}\n", 1) for n in range(8)}
+    base = make_base(files | {f"ru/p{n}.md": f"---\nid: P.{n}\n---\n# Глава {n}\n\nСлова и дела.\n" for n in range(8)})
+    base.kb.index(semantic=True)
+    best = base.search("wool weighed", semantic=True, language="ru").results[0]
+    assert (best.id, best.language) == ("P.3", "ru")
 
 
 def test_without_their_weight_names_change_nothing(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
