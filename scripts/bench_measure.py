@@ -116,6 +116,8 @@ class Bench:
         for name, size in self.sizes.items():
             folder = self.work / name
             if not (folder / "texts.json").exists():
+                for built in folder.glob("*.built.json"):  # of other tokens
+                    built.unlink()
                 data.prepare(self.text, size, self.queries, folder)
             self.results.setdefault("lexical", {})[name] = self._size(folder, size)
 
