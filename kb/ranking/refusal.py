@@ -28,19 +28,16 @@ def is_about_something_else(snapshot: Snapshot, made: Plan, best: Scored) -> boo
 
     In a base of few words an unseen one says little about a question; there nothing is refused.
     """
-    if len(made.words) < 2 or best.named or made.support >= weights.LEAST_TOGETHER:
+    count = len(made.words)
+    if count < 2 or best.named or made.support >= 1 or near.spellings(snapshot) < weights.LEAST_VOCABULARY:
         return False
-    if near.spellings(snapshot) < weights.LEAST_VOCABULARY:
-        return False
-    segment, count = snapshot.segments[best.segment], len(made.words)
-    covered = [weight for word in made.words if (weight := _covered(segment, best.hit, word))]
-    share = sum(covered) / sum(word.weight for word in made.words)
-    by_one = len(covered) < 2 and made.support < weights.LEAST_SUPPORT
-    if not by_one and made.support + share >= weights.LEAST_TOGETHER:
+    segment = snapshot.segments[best.segment]
+    held = sum(_covered(segment, best.hit, word) for word in made.words) / sum(word.weight for word in made.words)
+    words = weights.WORDS_SPEAK * min(count, weights.MOST_WORDS_SPEAK)
+    if made.support + weights.HELD_SPEAKS * held + words >= weights.LEAST_EVIDENCE:
         return False
     return not _is_called_so(segment, best.hit, made.words) and not any(
-        _is_rare(snapshot, word) and (_is_of_a_name(snapshot, word, count) or (count == 2 and _stands(segment, best.hit, word)))
-        for word in made.words
+        _is_rare(snapshot, word) and _is_of_a_name(snapshot, word, count) for word in made.words
     )
 
 
@@ -83,11 +80,6 @@ def _is_of_a_name(snapshot: Snapshot, word: Asked, asked: int) -> bool:
             if number is not None and (segment.head.lengths[segment.head.of(number)[0]] <= longest).any():
                 return True
     return False
-
-
-def _stands(segment: Segment, hit: int, word: Asked) -> bool:
-    """Tell whether a hit's text holds a word."""
-    return any(len(found) for found in _in_text(segment, hit, word.terms))
 
 
 def _in_text(segment: Segment, hit: int, terms: Iterable[str]) -> Iterable[NDArray[np.int32]]:

@@ -104,21 +104,25 @@ PART_SUPPORT = 0.5
 """How far an unseen word counts as known of which the base knows a part, times their likeness. A word that could be corrected
 counts in full: with .5 one question in seventeen is refused once every long word is misspelt, with 1 one in a hundred and fifty,
 and the dev questions without an answer are refused alike."""
-LEAST_SUPPORT = 0.75
-LEAST_TOGETHER = 0.85
+HELD_SPEAKS = 2.0
+WORDS_SPEAK = 0.15
+MOST_WORDS_SPEAK = 6
+LEAST_EVIDENCE = 1.9
 LEAST_VOCABULARY = 15_000
-"""A question of two words or more is left unanswered where the best hit holds one of them at most and the base knows less than
-the first share of them, by weight; and where the shares that the base knows and the hit holds come to less than the second. Only
-where the index holds so many spellings: with fewer (XQuAD's bases hold 7,500 to 11,500) an unseen word says little about a
-question. Of 623 dev questions that the two large bases answer none is refused; of 60 without an answer .93 are, of 266 more made
-up for it .86, of 750 questions of XQuAD asked of the shipped base .65. Of 1,785 asked of a base of 55,000 spellings that answers
-them 14 are refused (57 with a typo in every long word). The dev questions go alike from .75 to .8 and from .8 to .88."""
+"""A question of two words or more is left unanswered where the share of it that the base knows, by weight, with so many times the
+share that the best hit holds and so much for each of its words, up to so many, comes to less than the least. Only where the index
+holds so many spellings: with fewer (XQuAD's bases hold 7,500 to 11,500) an unseen word says little about a question. The form is
+that of a logistic regression over 2,000 answerable questions and 1,000 others; a dozen further features, and how frequent words
+are in a language at large, add little. Of 623 dev questions that the two large bases answer none is refused, and none would be up
+to 2.05; of 60 without an answer .93 are, of 90 more .93, of 750 questions of XQuAD asked of the shipped base .63. Of 1,785 asked
+of a base of 55,000 spellings that answers them 17 are refused (49 with a typo in every long word). At 1.85 .92, .91 and .60, at
+1.95 .93, .93 and .67 of those without an answer are refused; 1.5 to 2.5 times the share held, and .1 to .2 for a word, each with
+the least that fits it, are a plateau."""
 NAME_LIKENESS = 0.4
 RARE_UNITS = 10
 """Not so where the question is like a name of that hit, by this Dice coefficient of their words, or a word of it is a whole name;
-nor where a word that stands in so few passages is so much of a name of another section, or is one of two words. Of 528
-questions of three words, the rarest of a title and two unknown ones, .40 are refused (at .33 .23, and more of those without an
-answer: .10; at .5 .92). 5 to 10 passages are a plateau."""
+nor where a word that stands in so few passages is so much of a name of another section. Of 393 questions of three words, the
+rarest of a title and two unknown ones, .48 are refused, of those of two .26. 5 to 10 passages are a plateau."""
 WEAK_SUPPORT = 0.5
 """Below this share an answer is marked as weak."""
 
