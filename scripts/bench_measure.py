@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import resource
 import shutil
 import sqlite3
@@ -19,21 +18,13 @@ import bench_data as data
 import bench_engines as engines
 import numpy as np
 
-from kb.base import KnowledgeBase, ranking_weights
 from kb.ranking import bm25
-from kb.ranking.plan import plan
-from kb.ranking.query import parse
-from kb.ranking.search import Filters, named_sections, ranked
 
 PARTS = ("lexical", "search", "index", "start", "floor")
 ROUNDS = 3
 """Each query is asked so often, and the median of its times counts: what an engine keeps between queries is warm, as in use."""
 _FEW = {"rank_bm25": 10, "SQLite FTS5": 20}
 """Queries that slow engines are asked."""
-EDITS = 1000
-FILES = (100, 1000)
-"""In how many files the 100,000 sections of the whole search lie."""
-BARE = "plain BM25 of the same terms"
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared" / "data"
 clock = time.process_time
@@ -66,19 +57,19 @@ def spread(times: Sequence[float]) -> dict[str, float]:
 
 
 def in_turn(asks: dict[str, Callable[[int], Any]], counts: dict[str, int], rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
-    """Ask every engine every query, engines taking turns; `asks` take the number of a query.
+    """Ask every engine every query; `asks` take the number of a query.
 
+    Engines take turns with all of their queries, so many rounds: as in use, an engine has the processor's caches to itself.
     `first` is the median of the times that queries took when they were asked for the first time.
     """
     times: dict[str, list[list[float]]] = {name: [[] for _ in range(count)] for name, count in counts.items()}
     names = list(asks)
-    for _ in range(rounds):
-        for query in range(max(counts.values())):
-            for name in names[query % len(names) :] + names[: query % len(names)]:
-                if query < counts[name]:
-                    started = clock()
-                    asks[name](query)
-                    times[name][query].append(clock() - started)
+    for number in range(rounds):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            for query in range(counts[name]):
+                started = clock()
+                asks[name](query)
+                times[name][query].append(clock() - started)
     return {
         name: {
             **spread([float(np.median(one)) for one in found]),
@@ -100,6 +91,52 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def compare(folder: Path, size: int) -> dict[str, Any]:
+    """Build and load the engines for the tokens in a folder, and ask them; return what that took."""
+    tokens = engines.Tokens(folder)
+    out: dict[str, Any] = {"passages": size, "tokens": len(tokens.terms), "engines": {}}
+    asks: dict[str, Callable[[Any], Any]] = {}
+    chosen = [one for one in engines.ENGINES if size <= one.most]
+    for engine in chosen:
+        target = folder / engines.SHARED_INDEX.get(engine.name, engine.name)
+        found = out["engines"][engine.name] = _built(engine.name, folder, target)
+        started = time.perf_counter()
+        opened = engine.load(target)
+        found["load"] = time.perf_counter() - started
+        asks[engine.name] = engine.ask(opened)
+        found["agree"] = 0.0
+    for kind, queries in tokens.queries().items():
+        asked = {one.name: [one.prepare(tokens, query) for query in queries] for one in chosen}
+        _agree(asks, asked, out["engines"])
+        counts = {one.name: min(_FEW.get(one.name, len(queries)), len(queries)) for one in chosen}
+        found = in_turn({n: _numbered(asks[n], asked[n]) for n in asks}, counts)
+        for engine_name, one in found.items():
+            out["engines"][engine_name][kind] = one
+    return out
+
+
+def _built(engine: str, folder: Path, target: Path) -> dict[str, Any]:
+    known = folder / f"{engine}.built.json"
+    if engine in engines.SHARED_INDEX:
+        return dict(json.loads((folder / f"{engines.SHARED_INDEX[engine]}.built.json").read_text()))
+    if not known.exists():
+        shutil.rmtree(target, ignore_errors=True)
+        command = [sys.executable, str(REPOSITORY / "scripts" / "bench"), "--build", engine, str(folder), str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        known.write_text(done.stdout.strip().splitlines()[-1])
+    return dict(json.loads(known.read_text()))
+
+
+def _agree(asks: dict[str, Any], asked: dict[str, list[Any]], found: dict[str, Any]) -> None:
+    """Note how far scores are from bm25s's: both are meant to be the same formula."""
+    for query in range(min(20, len(asked["kb"]))):
+        ours = [score for _, score in asks["kb"](asked["kb"][query])]
+        other = [score for _, score in asks["bm25s-numba"](asked["bm25s-numba"][query]) if score > 0]
+        count = min(len(ours), len(other))
+        off = float(np.abs(np.array(ours[:count]) - np.array(other[:count])).max()) if count else 0.0
+        found["kb"]["agree"] = max(found["kb"]["agree"], off)
+
+
 class Bench:
     """A run: where text and work lie, which sizes, and what has been found."""
 
@@ -119,118 +156,19 @@ class Bench:
                 for built in folder.glob("*.built.json"):  # of other tokens
                     built.unlink()
                 data.prepare(self.text, size, self.queries, folder)
-            self.results.setdefault("lexical", {})[name] = self._size(folder, size)
-
-    def _size(self, folder: Path, size: int) -> dict[str, Any]:
-        tokens = engines.Tokens(folder)
-        out: dict[str, Any] = {"passages": size, "tokens": len(tokens.terms), "engines": {}}
-        asks: dict[str, Callable[[Any], Any]] = {}
-        chosen = [one for one in engines.ENGINES if size <= one.most]
-        for engine in chosen:
-            target = folder / engines.SHARED_INDEX.get(engine.name, engine.name)
-            found = out["engines"][engine.name] = self._built(engine.name, folder, target)
-            started = time.perf_counter()
-            opened = engine.load(target)
-            found["load"] = time.perf_counter() - started
-            asks[engine.name] = engine.ask(opened)
-            found["agree"] = 0.0
-        for kind, queries in tokens.queries().items():
-            asked = {one.name: [one.prepare(tokens, query) for query in queries] for one in chosen}
-            self._agree(asks, asked, out["engines"])
-            counts = {one.name: min(_FEW.get(one.name, len(queries)), len(queries)) for one in chosen}
-            found = in_turn({n: _numbered(asks[n], asked[n]) for n in asks}, counts)
-            for engine_name, one in found.items():
-                out["engines"][engine_name][kind] = one
-        return out
-
-    def _built(self, engine: str, folder: Path, target: Path) -> dict[str, Any]:
-        known = folder / f"{engine}.built.json"
-        if engine in engines.SHARED_INDEX:
-            return dict(json.loads((folder / f"{engines.SHARED_INDEX[engine]}.built.json").read_text()))
-        if not known.exists():
-            shutil.rmtree(target, ignore_errors=True)
-            command = [sys.executable, str(REPOSITORY / "scripts" / "bench"), "--build", engine, str(folder), str(target)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            known.write_text(done.stdout.strip().splitlines()[-1])
-        return dict(json.loads(known.read_text()))
-
-    @staticmethod
-    def _agree(asks: dict[str, Any], asked: dict[str, list[Any]], found: dict[str, Any]) -> None:
-        """Note how far scores are from bm25s's: both are meant to be the same formula."""
-        for query in range(min(20, len(asked["kb"]))):
-            ours = [score for _, score in asks["kb"](asked["kb"][query])]
-            other = [score for _, score in asks["bm25s-numba"](asked["bm25s-numba"][query]) if score > 0]
-            count = min(len(ours), len(other))
-            off = float(np.abs(np.array(ours[:count]) - np.array(other[:count])).max()) if count else 0.0
-            found["kb"]["agree"] = max(found["kb"]["agree"], off)
+            # A process for each size: what an engine leaves behind in memory slows down the others.
+            command = [sys.executable, str(REPOSITORY / "scripts" / "bench"), "--compare", str(folder), str(size)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            self.results.setdefault("lexical", {})[name] = json.loads(done.stdout.strip().splitlines()[-1])
 
     def search(self) -> None:
         """The whole search of KnowledgeBase on 100,000 sections, before and after edits, and what it is compared with."""
-        tokens = self._tokens()
-        texts = tokens.texts_of_queries()
-        source = data.read(self.text)
-        out: dict[str, Any] = {"sections": 100_000, "files": {}}
-        for files in FILES:
-            docs = self.work / f"docs-100k-{files}"
-            if not docs.exists():
-                data.write_folder(source, 100_000, docs, a_file=100_000 // files)
-            with KnowledgeBase(docs) as kb:
-                kb.index()
-                peers = Peers(kb, self.work / f"{docs.name}-tantivy", self.work / f"{docs.name}.db")
-                found = out["files"][str(files)] = {kind: self._search(kb, asked, peers) for kind, asked in texts.items()}
-                if files == FILES[0]:
-                    out["edits"] = self._edits(kb, docs, tokens)
-                    found.update((f"{kind} after edits", self._search(kb, asked, None)) for kind, asked in texts.items())
-        self.results["search"] = out
+        import bench_whole
 
-    def _search(self, kb: KnowledgeBase, texts: list[str], peers: Peers | None) -> dict[str, Any]:
-        kb.search(texts[0])
-        catalog = kb._catalog()
-        with catalog.reading():
-            snapshot = kb._state(catalog)
-        plans = [plan(parse(text), snapshot, kb._words) for text in texts]
-        used = ranking_weights(kb.config.search)
+        self.results["search"] = bench_whole.measure(self.text, self.work, self.tokens())
 
-        def keyword(text: str) -> Any:
-            query = parse(text)
-            named = named_sections(catalog, query)
-            return ranked(
-                catalog, snapshot, query, plan(query, snapshot, kb._words), 5, Filters(), named, used, analyzer=kb._words
-            )
-
-        asks: dict[str, Callable[[int], Any]] = {
-            BARE: lambda query: engines.lexical(snapshot, plans[query].terms, 5),
-            "keyword mode: plan, all fields, grouping": lambda query: keyword(texts[query]),
-            "KnowledgeBase.search": lambda query: kb.search(texts[query]),
-        }
-        if peers is not None:
-            asked = [peers.prepare([term for term, _ in made.terms]) for made in plans]
-            asks["tantivy + SQLite"] = lambda query: peers.ask(asked[query])
-        return in_turn(asks, dict.fromkeys(asks, len(texts)))
-
-    def _edits(self, kb: KnowledgeBase, docs: Path, tokens: engines.Tokens) -> dict[str, float]:
-        """A thousand edits, one file at a time, each indexed at once: new files, changed ones, deleted ones."""
-        chance = random.Random(data.SEED)
-        folder = docs / "edited"
-        folder.mkdir(exist_ok=True)
-        words = [word for word in tokens.vocabulary if word.isalpha()]
-        times, present = [], []
-        for number in range(EDITS):
-            kind = "new" if len(present) < 50 else chance.choice(["new", "new", "change", "change", "delete"])
-            name = f"{number}.md" if kind == "new" else chance.choice(present)
-            if kind == "delete":
-                (folder / name).unlink()
-                present.remove(name)
-            else:
-                text = " ".join(chance.choices(words, k=100))
-                (folder / name).write_text(f"# Note {number}\n\n{text}\n", encoding="utf-8")
-                present.append(name) if kind == "new" else None
-            started = clock()
-            kb.index()
-            times.append(clock() - started)
-        return {**spread(times), "count": float(EDITS), "segments": float(kb.status().segments)}
-
-    def _tokens(self) -> engines.Tokens:
+    def tokens(self) -> engines.Tokens:
+        """Return the tokens of 100,000 passages."""
         folder = self.work / "100k"
         if not (folder / "texts.json").exists():
             data.prepare(self.text, 100_000, self.queries, folder)
@@ -313,55 +251,6 @@ def bytes_of(snapshot: Any, terms: list[tuple[str, float]]) -> int:
     """Return the bytes of all postings of a query (unit and count), and of the score of every unit once."""
     weighted = bm25.weigh(snapshot, "text", terms)
     return sum(5 * term.frequency for term in weighted) + 4 * snapshot.text.units
-
-
-class Peers:
-    """tantivy over the passages of a base, and SQLite with their texts: what one would write oneself."""
-
-    def __init__(self, kb: KnowledgeBase, folder: Path, texts: Path) -> None:
-        import tantivy
-
-        from kb.ranking import oracle
-
-        catalog = kb._catalog()
-        with catalog.reading():
-            snapshot = kb._state(catalog)
-            numbers = [int(n) for segment in snapshot.segments for n in segment.unit_passage]
-        held = oracle.documents(snapshot, "text")
-        self._schema = engines.Tantivy.schema()
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        index = tantivy.Index(self._schema, path=str(folder))
-        writer = index.writer(heap_size=512_000_000, num_threads=1)
-        for number, terms in zip(numbers, held, strict=True):
-            if number >= 0:
-                writer.add_document(tantivy.Document(n=number, body=" ".join(self._word(term) for term in terms)))
-        writer.commit()
-        writer.wait_merging_threads()
-        index.reload()
-        self._searcher = index.searcher()
-        texts.unlink(missing_ok=True)
-        self._db = sqlite3.connect(texts)
-        self._db.execute("CREATE TABLE passages (passage INTEGER PRIMARY KEY, text TEXT)")
-        self._db.executemany("INSERT INTO passages VALUES (?, ?)", catalog.db.execute("SELECT passage, text FROM passages"))
-        self._db.commit()
-
-    @staticmethod
-    def _word(term: str) -> str:
-        return term.replace(" ", "_") or "_"
-
-    def prepare(self, terms: list[str]) -> Any:
-        """Return a query object: any of the terms."""
-        import tantivy
-
-        found = [tantivy.Query.term_query(self._schema, "body", self._word(term)) for term in terms]
-        return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in found])
-
-    def ask(self, query: Any) -> list[str]:
-        """Return the texts of the best five."""
-        hits = self._searcher.search(query, 5).hits
-        numbers = [self._searcher.doc(address)["n"][0] for _, address in hits]
-        return [self._db.execute("SELECT text FROM passages WHERE passage = ?", (n,)).fetchone()[0][:240] for n in numbers]
 
 
 PLAIN = """

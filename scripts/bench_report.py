@@ -31,7 +31,8 @@ def tables(results: dict[str, Any]) -> str:
     out = [
         f"Measured {made['date']} on {made['cores']} cores of {made['cpu']}, {made['system']}, Python {made['python']},"
         f" {versions};"
-        f" {made['load']:.1f} other processes were running. CPU milliseconds, top 10; engines took turns;"
+        f" {made['load']:.1f} other processes were running. CPU milliseconds, top 10; engines took turns"
+        " with all queries of a kind;"
         " a query's median of three times counts, beside it stands what the first took.\n"
     ]
     for part in ("lexical", "search", "index", "start", "floor"):
