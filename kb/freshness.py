@@ -243,18 +243,23 @@ class Current:
     def _whole_update(self, catalog: Catalog, rebuild: bool) -> Report:
         from kb.index.update import update
 
-        return update(catalog, self.config, self._words(), rebuild=rebuild, progress=self._progress)
+        words = self._words()
+        return self._patiently(
+            lambda wait: update(catalog, self.config, words, rebuild=rebuild, wait=wait, progress=self._progress)
+        )
 
     def _make(self, catalog: Catalog) -> None:
         """Make the index, or wait for another process that does."""
+        self._patiently(lambda wait: self._update(catalog, wait))
+
+    def _patiently(self, work: Callable[[float | None], T]) -> T:
+        """Do work that waits for another writer, at most so long; say so once it has waited for a while."""
         if self._waiting is not None:
             try:
-                self._update(catalog, _SILENT_SECONDS)
+                return work(_SILENT_SECONDS)
             except IndexBusy:
                 self._waiting()
-            else:
-                return
-        self._update(catalog, None)
+        return work(None)
 
     def _update(self, catalog: Catalog, wait: float | None) -> bool:
         """Bring the index up to date; tell whether that made another state of it."""
