@@ -253,7 +253,7 @@ class Current:
         self._patiently(lambda wait: self._update(catalog, wait))
 
     def _patiently(self, work: Callable[[float | None], T]) -> T:
-        """Do work that waits for another writer, at most so long; say so once it has waited for a while."""
+        """Do work that is told how long to wait for another writer (None: as long as writers do); say so after a while."""
         if self._waiting is not None:
             try:
                 return work(_SILENT_SECONDS)

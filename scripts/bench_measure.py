@@ -10,25 +10,23 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import bench_data as data
 import bench_engines as engines
+import bench_whole
 import numpy as np
+from bench_timing import in_turn, spread
 
 from kb.ranking import bm25
 
 PARTS = ("lexical", "search", "index", "start", "floor")
-ROUNDS = 3
-"""Each query is asked so often, and the median of its times counts: what an engine keeps between queries is warm, as in use."""
 _FEW = {"rank_bm25": 10, "SQLite FTS5": 20}
 """Queries that slow engines are asked."""
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared" / "data"
-clock = time.process_time
-"""CPU time of all threads: some engines answer in threads of their own."""
 
 
 def build(engine: str, tokens: str, target: str) -> dict[str, float]:
@@ -45,37 +43,6 @@ def build(engine: str, tokens: str, target: str) -> dict[str, float]:
         "cpu": cpu,
         "peak": peak(),
         "disk": size / 1e6,
-    }
-
-
-def spread(times: Sequence[float]) -> dict[str, float]:
-    """Return p50, p99 and mean in ms, queries per second, and the quartiles."""
-    found = np.array(times) * 1e3
-    low, middle, high, late = np.percentile(found, [25, 50, 75, 99]).tolist()
-    mean = float(found.mean())
-    return {"p50": middle, "p99": late, "mean": mean, "qps": 1e3 / mean, "low": low, "high": high}
-
-
-def in_turn(asks: dict[str, Callable[[int], Any]], counts: dict[str, int], rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
-    """Ask every engine every query; `asks` take the number of a query.
-
-    Engines take turns with all of their queries, so many rounds: as in use, an engine has the processor's caches to itself.
-    `first` is the median of the times that queries took when they were asked for the first time.
-    """
-    times: dict[str, list[list[float]]] = {name: [[] for _ in range(count)] for name, count in counts.items()}
-    names = list(asks)
-    for number in range(rounds):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            for query in range(counts[name]):
-                started = clock()
-                asks[name](query)
-                times[name][query].append(clock() - started)
-    return {
-        name: {
-            **spread([float(np.median(one)) for one in found]),
-            "first": float(np.median([one[0] for one in found])) * 1e3,
-        }
-        for name, found in times.items()
     }
 
 
@@ -115,15 +82,20 @@ def compare(folder: Path, size: int) -> dict[str, Any]:
     return out
 
 
+def _apart(*arguments: object) -> dict[str, Any]:
+    """Return what `scripts/bench` finds with these arguments in a process of its own."""
+    command = [sys.executable, str(REPOSITORY / "scripts" / "bench"), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
 def _built(engine: str, folder: Path, target: Path) -> dict[str, Any]:
     known = folder / f"{engine}.built.json"
     if engine in engines.SHARED_INDEX:
         return dict(json.loads((folder / f"{engines.SHARED_INDEX[engine]}.built.json").read_text()))
     if not known.exists():
         shutil.rmtree(target, ignore_errors=True)
-        command = [sys.executable, str(REPOSITORY / "scripts" / "bench"), "--build", engine, str(folder), str(target)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        known.write_text(done.stdout.strip().splitlines()[-1])
+        known.write_text(json.dumps(_apart("--build", engine, folder, target)))
     return dict(json.loads(known.read_text()))
 
 
@@ -157,14 +129,10 @@ class Bench:
                     built.unlink()
                 data.prepare(self.text, size, self.queries, folder)
             # A process for each size: what an engine leaves behind in memory slows down the others.
-            command = [sys.executable, str(REPOSITORY / "scripts" / "bench"), "--compare", str(folder), str(size)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            self.results.setdefault("lexical", {})[name] = json.loads(done.stdout.strip().splitlines()[-1])
+            self.results.setdefault("lexical", {})[name] = _apart("--compare", folder, size)
 
     def search(self) -> None:
         """The whole search of KnowledgeBase on 100,000 sections, before and after edits, and what it is compared with."""
-        import bench_whole
-
         self.results["search"] = bench_whole.measure(self.text, self.work, self.tokens())
 
     def tokens(self) -> engines.Tokens:

@@ -11,7 +11,7 @@ from typing import Any
 
 import bench_data as data
 import bench_engines as engines
-from bench_measure import clock, in_turn, spread
+from bench_timing import clock, in_turn, spread
 
 from kb.base import KnowledgeBase, ranking_weights
 from kb.ranking.plan import plan
