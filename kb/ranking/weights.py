@@ -109,16 +109,16 @@ WORDS_SPEAK = 0.15
 MOST_WORDS_SPEAK = 6
 LEAST_EVIDENCE = 1.9
 LEAST_VOCABULARY = 15_000
-"""A question of two words or more is left unanswered where the share of it that the base knows, by weight, with so many times the
-share that the best hit holds and so much for each of its words, up to so many, comes to less than the least. Only where the index
-holds so many spellings: with fewer (XQuAD's bases hold 7,500 to 11,500) an unseen word says little about a question. The form is
-that of a logistic regression over 2,000 answerable questions and 1,000 others; a dozen further features add little; how frequent
-words are in a language at large would halve the answerable ones refused, and takes a table of words. Of 623 dev questions that
-the two large bases answer none is refused, and none would be up to 2.05; of 60 without an answer .93 are, of 90 more .93, of 750
-questions of XQuAD asked of the shipped base .63. Of 1,785 asked of a base of 55,000 spellings that answers them 17 are refused
-(49 with a typo in every long word). At 1.85 .92, .91 and .60, at 1.95 .93, .93 and .67 of those without an answer are refused; 1.5 to
-2.5 times the share held, and .1 to .2 for a word, each with the least that fits it, are a plateau. Of 180 new questions without
-an answer .83 are refused, of 120 with one two."""
+"""A question of two words or more is left unanswered where the share of it that the base knows, by weight, with so many times
+the share that the best hit holds and so much for each of its words, up to so many, comes to less than the least. Only where the
+index holds so many spellings: with fewer (XQuAD's bases hold 7,500 to 11,500) an unseen word says little about a question. The
+form is that of a logistic regression over 2,000 answerable questions and 1,000 others; a dozen further features add little; how
+frequent words are in a language at large would halve the answerable ones refused, and takes a table of words. Of 623 dev
+questions that the two large bases answer none is refused, and none would be up to 2.05; of 60 without an answer .93 are, of 90
+more .93, of 750 questions of XQuAD asked of the shipped base .63. Of 1,785 asked of a base of 55,000 spellings that answers
+them 17 are refused (49 with a typo in every long word). At 1.85 .92, .91 and .60, at 1.95 .93, .93 and .67 of those without an
+answer are refused; 1.5 to 2.5 times the share held, and .1 to .2 for a word, each with the least that fits it, are a plateau.
+Of 180 new questions without an answer .83 are refused, of 120 with one two."""
 NAME_LIKENESS = 0.4
 RARE_UNITS = 10
 """Not so where the question is like a name of that hit, by this Dice coefficient of their words, or a word of it is a whole name;
